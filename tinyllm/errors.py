@@ -1,7 +1,9 @@
 """The one exception a user can cause, and the exit codes of every command."""
 
+import argparse
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -13,6 +15,13 @@ class UserError(ValueError):
 
     The message is one sentence: what was wrong, the value, what to do next.
     """
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is a `UserError`: one sentence, exit code 2, no usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message} (see `{self.prog} --help`)")
 
 
 def run_command(command: Callable[[], int]) -> int:

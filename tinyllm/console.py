@@ -1,0 +1,49 @@
+"""What a run says while it works: plain lines from the first process only."""
+
+import os
+import time
+from dataclasses import dataclass, field
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def is_main_process() -> bool:
+    """True in the one process that speaks: world rank 0, or a run without torchrun."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def say(text: str) -> None:
+    """Print one line from the main process, at once even into a pipe."""
+    if is_main_process():
+        print(text, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people: `42 s`, `3 min 20 s`, `5 h 07 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+@dataclass
+class Phase:
+    """Progress of one phase in bytes: a line with share, speed and ETA every 10 s at most."""
+
+    name: str
+    _started: float = field(default_factory=time.monotonic)
+    _said: float = field(default_factory=time.monotonic)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Note that `done` of `total` bytes are through; print if the last line is old enough."""
+        now = time.monotonic()
+        if now - self._said < SECONDS_BETWEEN_LINES or not done:
+            return
+        self._said = now
+        speed = done / (now - self._started)
+        say(
+            f"{self.name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {speed / 1e6:.1f} MB/s, "
+            f"{duration((total - done) / speed)} left"
+        )

@@ -1,0 +1,93 @@
+"""Everything about a run that can be decided, or refused, before any heavy work."""
+
+import math
+import os
+import shlex
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinyllm.errors import UserError
+
+MIN_BLOCK_SIZE = 8
+
+
+def world_size() -> int:
+    """Training processes, as torchrun sets it; 1 without torchrun."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Steps of a run.
+
+    steps_per_epoch  optimizer steps in one pass over the blocks
+    total_steps      where the cosine reaches zero
+    warmup_steps     linear warm-up: 2% of the run, 10 steps or more, but never over a tenth of it
+    """
+
+    steps_per_epoch: int
+    total_steps: int
+    warmup_steps: int
+
+
+def schedule(blocks: int, args: Namespace) -> Schedule:
+    """Count steps as Trainer does: the last step of an epoch may be smaller, none is dropped."""
+    batches = math.ceil(blocks / (args.batch_size * world_size()))
+    steps_per_epoch = max(1, math.ceil(batches / args.grad_accum))
+    total = args.max_steps if args.max_steps > 0 else math.ceil(args.epochs * steps_per_epoch)
+    return Schedule(steps_per_epoch, total, min(max(10, total // 50), max(1, total // 10)))
+
+
+def check_numbers(args: Namespace) -> None:
+    """Raise UserError for the first number that no run can have."""
+    at_least = {
+        "--batch-size": (args.batch_size, 1),
+        "--grad-accum": (args.grad_accum, 1),
+        "--save-steps": (args.save_steps, 1),
+        "--keep-recent": (args.keep_recent, 1),
+        "--keep-every": (args.keep_every, 0),
+        "--block-size": (args.block_size, MIN_BLOCK_SIZE),
+        "--seed": (args.seed, 0),
+        "--num-proc": (args.num_proc, 1),
+    }
+    for flag, (value, least) in at_least.items():
+        if value < least:
+            raise UserError(f"{flag} is {value} and must be {least} or more")
+    if args.max_steps == 0 or args.max_steps < -1:
+        raise UserError(f"--max-steps is {args.max_steps}: give 1 or more, or -1 to go by --epochs")
+    if not 0 < args.epochs < math.inf:
+        raise UserError(f"--epochs is {args.epochs} and must be above 0")
+    if args.lr is not None and not 0 < args.lr < math.inf:
+        raise UserError(f"--lr is {args.lr} and must be above 0")
+    if not 0 <= args.eval_fraction < 1:
+        raise UserError(f"--eval-fraction is {args.eval_fraction}: give 0 (no held-out part) to <1")
+
+
+def check_folders(out: Path, sync_out: Path | None) -> None:
+    """Raise UserError unless both can be written and neither lies inside the other."""
+    folders = {"--out": out, **({"--sync-out": sync_out} if sync_out else {})}
+    if sync_out is not None:
+        a, b = out.resolve(), sync_out.resolve()
+        if a == b or a in b.parents or b in a.parents:
+            raise UserError(
+                f"--sync-out {sync_out} and --out {out} overlap: "
+                "the mirror must be a folder of its own, outside --out"
+            )
+    for flag, folder in folders.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            probe = folder / f".tinyllm-write-test-{os.getpid()}"
+            probe.write_bytes(b"x")
+            probe.unlink()
+        except OSError as error:
+            raise UserError(
+                f"{flag} {folder} can't be written ({error.strerror or error}): give another folder"
+            ) from error
+
+
+def resume_command(argv: Sequence[str]) -> str:
+    """The exact shell command that continues this run."""
+    words = [word for word in argv if word != "--resume"]
+    return shlex.join(["python", "train.py", *words, "--resume"])
