@@ -1,0 +1,295 @@
+"""All formats: what they promise the reader, on odd records and on real logs."""
+
+import ast
+import copy
+import json
+import math
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tinyllm.documents import Role
+from tinyllm.formats import FORMATS, recognise
+from tinyllm.formats.parsed import Format, Parsed
+
+FOLDER = Path(__file__).parent.parent / "tinyllm" / "formats"
+NAMES = [known.NAME for known in FORMATS]
+
+SAMPLES: list[dict[str, Any]] = [
+    {"doc": "a finished document"},
+    {
+        "messages": [
+            {"role": "system", "content": "s"},
+            {"role": "user", "content": [{"type": "text", "text": "u"}]},
+            {
+                "role": "assistant",
+                "content": [{"type": "thinking", "thinking": "t", "signature": "x"}],
+                "reasoning_content": "r",
+                "tool_calls": [{"function": {"name": "f", "arguments": '{"a": 1}'}}],
+            },
+            {"role": "tool", "content": None},
+        ],
+        "system": "s",
+    },
+    {"messages": '[{"role": "user", "content": "u"}]'},
+    {"messages": [{"role": "user", "content": "[odalys @ Harbor]: hi"}, {"role": "system"}]},
+    {"direction": "in", "from": "Bram", "text": "Wind?", "ts": 1.0, "chat_id": 7},
+    {
+        "scratchpad": "- storm",
+        "turns": [{"reasoning": "r", "command": "c", "output": "o", "tool_result": "t"}],
+    },
+    {"scratchpad": "s", "reasoning": "r", "command": "c", "body": "b", "output": "o"},
+    {"conversations": [{"from": "human", "value": "u"}, {"from": "function_call", "value": "{}"}]},
+    {
+        "type": "assistant",
+        "uuid": "u",
+        "sessionId": "s",
+        "timestamp": "2025-04-05T09:00:00Z",
+        "origin": {"kind": "human"},
+        "message": {
+            "id": "m",
+            "model": "x",
+            "content": [
+                {"type": "tool_use", "name": "f", "input": {}},
+                {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "image"}]},
+            ],
+        },
+        "toolUseResult": {"stdout": "a"},
+    },
+    {
+        "type": "user",
+        "sessionId": "s",
+        "message": {"content": "a<system-reminder>b</system-reminder>c"},
+    },
+    {"text": "plain", "id": "1"},
+]
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=6)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | TEXTS
+    | st.sampled_from(["user", "assistant", "tool_use", "tool_result", "[", '[{"role": 1}]', "{"])
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            TEXTS | st.sampled_from(["type", "text", "role", "content", "name", "input", "value"]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=6,
+)
+KEYS = sorted({key for sample in SAMPLES for key in sample})
+
+
+@st.composite
+def near_misses(draw: st.DrawFn) -> dict[str, Any]:
+    """A right record of some format in which a value, anywhere in it, was exchanged."""
+    record = copy.deepcopy(draw(st.sampled_from(SAMPLES)))
+    at: Any = record
+    while True:
+        key = draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at))))
+        if not isinstance(at[key], dict | list) or not at[key] or draw(st.booleans()):
+            at[key] = draw(VALUES)
+            return record
+        at = at[key]
+
+
+def check(known: Format, record: dict[str, Any]) -> Parsed | None:
+    """Parse a record, and check that the result is what `Parsed` promises."""
+    parsed = known.parse(record)
+    if parsed is None:
+        return None
+    assert isinstance(parsed, Parsed)
+    assert isinstance(parsed.turns, tuple)
+    for turn in parsed.turns:
+        assert isinstance(turn.text, str)
+        assert turn.role is None or turn.role in get_args(Role)
+    for text in (parsed.thread, parsed.message, parsed.identity):
+        assert text is None or isinstance(text, str)
+    assert parsed.time is None or math.isfinite(parsed.time)
+    assert isinstance(parsed.decided, str)
+    assert parsed.noise >= 0
+    return parsed
+
+
+@pytest.mark.parametrize("known", FORMATS, ids=NAMES)
+@given(record=near_misses())
+@settings(max_examples=150, deadline=None)
+def test_a_record_that_nearly_fits_is_parsed_or_unknown_but_never_an_error(
+    known: Format, record: dict[str, Any]
+):
+    assert isinstance(known.recognise(record), bool)
+    check(known, record)
+
+
+@pytest.mark.parametrize("known", FORMATS, ids=NAMES)
+@given(record=st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5))
+@settings(max_examples=150, deadline=None)
+def test_arbitrary_values_under_known_keys_are_never_an_error(
+    known: Format, record: dict[str, Any]
+):
+    assert isinstance(known.recognise(record), bool)
+    check(known, record)
+
+
+@given(record=VALUES)
+@settings(max_examples=100, deadline=None)
+def test_any_json_value_can_be_recognised_or_not(record: Any):
+    known = recognise(record)
+    assert known is None or isinstance(record, dict)
+
+
+@pytest.mark.parametrize("record", SAMPLES, ids=str)
+def test_a_right_record_is_recognised_and_parsed(record: dict[str, Any]):
+    known = recognise(record)
+    assert known is not None
+    assert check(known, record) is not None
+
+
+@pytest.mark.parametrize("record", SAMPLES, ids=str)
+def test_parsing_leaves_the_record_as_it_was(record: dict[str, Any]):
+    before = copy.deepcopy(record)
+    known = recognise(record)
+    assert known is not None
+    known.parse(record)
+    assert record == before
+
+
+def nested(depth: int) -> Any:
+    value: Any = "deep"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+EXTREMES = {
+    "an integer too long to print": 10**5000,
+    "nesting that exhausts the stack": nested(200_000),
+    "JSON text nested as deeply": "[" * 200_000,
+    "a long run of openings": "<system-reminder>" * 20_000,
+}
+
+
+def with_each_value_exchanged(value: Any, new: Any) -> list[Any]:
+    """Copies of a value in each of which one value, anywhere in it, is another."""
+    copies = [new]
+    keys = (
+        list(value)
+        if isinstance(value, dict)
+        else range(len(value))
+        if isinstance(value, list)
+        else ()
+    )
+    for key in keys:
+        for exchanged in with_each_value_exchanged(value[key], new):
+            copied = copy.copy(value)
+            copied[key] = exchanged
+            copies.append(copied)
+    return copies
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_an_extreme_value_anywhere_in_a_record_is_never_an_error(name: str):
+    for sample in SAMPLES:
+        for record in with_each_value_exchanged(sample, EXTREMES[name])[1:]:
+            for known in FORMATS:
+                assert isinstance(known.recognise(record), bool)
+                check(known, record)
+
+
+def test_every_format_in_the_folder_is_registered_once_under_its_files_name():
+    modules = [path.stem for path in FOLDER.glob("*.py") if "\nNAME = " in _text(path)]
+    assert sorted(NAMES) == sorted(modules)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_formats_stand_on_the_standard_library_and_each_other(path: Path):
+    allowed = {"tinyllm.documents", "tinyllm.formats"}
+    for node in ast.walk(ast.parse(_text(path))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        for name in names:
+            is_own = name in allowed or name.startswith("tinyllm.formats.")
+            assert is_own or name.split(".")[0] in sys.stdlib_module_names
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+# --- real logs ----------------------------------------------------------------------------------
+
+
+def records_of(path: Path) -> list[Any]:
+    """The JSON values of a file: one document, an array's members, or lines."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        whole = json.loads(text)
+        return whole if isinstance(whole, list) else [whole]
+    except ValueError:
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+
+
+def formats_in(folder: Path) -> Counter[str]:
+    """How many records of a folder each format claims, or "unknown"."""
+    found: Counter[str] = Counter()
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".jsonl", ".json", ".traj"):
+            continue
+        for record in records_of(path):
+            known = recognise(record)
+            parsed = check(known, record) if known else None
+            found[known.NAME if known and parsed else "unknown"] += 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("family", "names", "most_unknown"),
+    [
+        ("harness_datagen", {"harness_episode", "harness_step"}, 0),
+        ("openai_chat", {"openai_chat"}, 0),
+        ("sharegpt", {"sharegpt"}, 0),
+        ("claude_code", {"claude_code"}, 8),
+        ("plain_text", {"plain_text"}, 0),
+        ("web_text", {"plain_text"}, 0),
+    ],
+)
+def test_real_logs_of_known_families_are_recognised(
+    shared_logs: Path, family: str, names: set[str], most_unknown: int
+):
+    found = formats_in(shared_logs / family)
+    assert found.pop("unknown", 0) <= most_unknown
+    assert set(found) == names
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "alpaca",
+        "chatgpt_export",
+        "claude_ai_export",
+        "codex",
+        "gemini_cli",
+        "openhands",
+        "other_agents",
+        "pi",
+        "preference",
+        "swe_agent",
+        "telegram",
+    ],
+)
+def test_real_logs_of_other_families_are_unknown_and_not_misread(shared_logs: Path, family: str):
+    assert set(formats_in(shared_logs / family)) == {"unknown"}
