@@ -1,0 +1,132 @@
+"""Which files are read, in which order, and what is refused."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tinyllm.errors import UserError
+from tinyllm.inputs import find_files
+
+
+def names(files) -> list[str]:
+    return [Path(file.path).name for file in files]
+
+
+def write(path: Path, text: str = "{}\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_folder_is_walked_to_the_bottom_in_order_of_names(tmp_path):
+    for name in ("b.jsonl", "a/z.jsonl", "a/deep/er/y.txt", "c.json"):
+        write(tmp_path / name)
+    assert names(find_files([tmp_path])) == ["y.txt", "z.jsonl", "b.jsonl", "c.json"]
+
+
+def test_the_order_does_not_depend_on_the_order_of_the_paths(tmp_path):
+    paths = [write(tmp_path / name) for name in ("b.jsonl", "a.jsonl", "sub/c.jsonl")]
+    forward = find_files([*paths, tmp_path])
+    assert forward == find_files([tmp_path, *reversed(paths)])
+    assert len(forward) == 3
+
+
+def test_size_and_time_are_those_on_disk(tmp_path):
+    path = write(tmp_path / "a.jsonl", "12345")
+    (file,) = find_files([path])
+    assert (file.size, file.mtime_ns) == (5, path.stat().st_mtime_ns)
+
+
+def test_globs_reach_into_folders(tmp_path):
+    for name in ("a.jsonl", "x/b.jsonl", "x/y/c.jsonl", "x/d.txt"):
+        write(tmp_path / name)
+    assert names(find_files([f"{tmp_path}/**/*.jsonl"])) == ["a.jsonl", "b.jsonl", "c.jsonl"]
+
+
+def test_a_name_with_brackets_is_no_glob_if_it_exists(tmp_path):
+    write(tmp_path / "log[1].jsonl")
+    assert names(find_files([f"{tmp_path}/log[1].jsonl"])) == ["log[1].jsonl"]
+
+
+def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "logs" / "a.jsonl")
+    (file,) = find_files(["~/logs"])
+    assert file.path == str(tmp_path / "logs" / "a.jsonl")
+
+
+def test_hidden_entries_of_a_folder_are_listed_but_not_entered(tmp_path):
+    for name in (".git/config", ".hidden.jsonl", "a.jsonl"):
+        write(tmp_path / name)
+    hidden = {Path(file.path).name: file.hidden for file in find_files([tmp_path])}
+    assert hidden == {".git": True, ".hidden.jsonl": True, "a.jsonl": False}
+
+
+def test_a_hidden_folder_that_is_named_is_read(tmp_path):
+    write(tmp_path / ".agent" / "a.jsonl")
+    assert names(find_files([tmp_path / ".agent"])) == ["a.jsonl"]
+
+
+def test_links_to_one_file_make_it_one_input(tmp_path):
+    write(tmp_path / "a.jsonl")
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "a.jsonl")
+    os.link(tmp_path / "a.jsonl", tmp_path / "c.jsonl")
+    assert names(find_files([tmp_path])) == ["a.jsonl"]
+
+
+def test_a_circle_of_links_between_folders_ends(tmp_path):
+    write(tmp_path / "a" / "one.jsonl")
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    assert names(find_files([tmp_path])) == ["one.jsonl"]
+
+
+def test_dangling_and_circular_links_are_faults(tmp_path):
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    faults = {Path(file.path).name: file.fault for file in find_files([tmp_path])}
+    assert faults["dangling"] == "dangling link"
+    assert "symbolic links" in faults["loop"]
+
+
+def test_pipes_and_sockets_are_faults_of_no_size(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with socket.socket(socket.AF_UNIX) as server:
+        try:
+            server.bind(str(tmp_path / "s"))
+        except OSError:
+            pytest.skip("the temporary folder's path is too long for a socket")
+        files = find_files([tmp_path])
+    assert {(file.fault, file.size) for file in files} == {("named pipe", 0), ("socket", 0)}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_a_fault_of_its_full_size(tmp_path):
+    path = write(tmp_path / "a.jsonl", "123")
+    path.chmod(0)
+    (file,) = find_files([path])
+    assert (file.fault, file.size) == ("permission denied", 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("missing.jsonl", "no such file or folder"),
+        ("*.jsonl", "no file matches the pattern"),
+        ("empty", "holds no files"),
+        ("", "no such file or folder"),
+        ("a\0b", "no such file or folder"),
+    ],
+)
+def test_paths_without_files_are_refused_by_name(tmp_path, monkeypatch, given, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=words) as caught:
+        find_files([given])
+    assert repr(given) in str(caught.value)
+
+
+def test_no_path_at_all_is_refused():
+    with pytest.raises(UserError, match="no input was named"):
+        find_files([])

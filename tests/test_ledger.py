@@ -1,0 +1,113 @@
+"""Every byte in one line."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tinyllm.ledger import FATES, MAX_DETAILS, Ledger, apportion, shape_of
+
+fates = st.sampled_from(list(FATES))
+
+
+@given(st.integers(0, 10**12), st.lists(st.integers(0, 10**9), min_size=1, max_size=9))
+def test_shares_add_up_and_lie_within_one_of_the_exact_ones(total, weights):
+    shares = apportion(total, weights)
+    assert sum(shares) == total
+    if sum(weights):
+        for share, weight in zip(shares, weights, strict=True):
+            assert abs(share * sum(weights) - total * weight) < sum(weights)
+
+
+def test_equal_remainders_go_to_the_first():
+    assert apportion(2, [1, 1, 1]) == [1, 1, 0]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 10**6),
+            st.lists(st.tuples(fates, st.integers(0, 10**5), st.booleans()), max_size=6),
+        ),
+        max_size=5,
+    )
+)
+def test_the_fates_always_sum_to_the_sizes_on_disk(files):
+    ledger = Ledger()
+    for number, (size, bookings) in enumerate(files):
+        left = size
+        with ledger.file(f"f{number}", size):
+            for line, (fate, amount, lost) in enumerate(bookings, 1):
+                if lost:
+                    ledger.book_lost(min(amount, left), line, "broken")
+                    left -= min(amount, left)
+                else:
+                    ledger.book(fate, amount, line, "kind")
+    total = sum(size for size, _ in files)
+    assert sum(tally.bytes for tally in ledger.fates.values()) == total == ledger.bytes
+    assert ledger.to_json()["bytes"] == total
+    for tally in ledger.fates.values():
+        assert sum(detail.bytes for detail in tally.details.values()) <= tally.bytes
+
+
+def test_bytes_of_a_packed_file_are_scaled_to_its_size():
+    ledger = Ledger()
+    with ledger.file("a.gz", 10):
+        ledger.book("kept", 300, 1)
+        ledger.book("markup", 100, 1)
+    assert (ledger.fates["kept"].bytes, ledger.fates["markup"].bytes) == (8, 2)
+
+
+def test_the_first_of_each_fate_is_named_with_its_line():
+    ledger = Ledger()
+    with ledger.file("a", 9):
+        ledger.book("kept", 4, 1)
+        ledger.book("unreadable", 3, 2, "cut line")
+        ledger.book("unreadable", 2, 3, "not JSON")
+    tally = ledger.to_json()["fates"]["unreadable"]
+    assert (tally["bytes"], tally["records"], tally["first"]) == (5, 2, "a:2")
+    assert tally["details"]["not JSON"] == {"bytes": 2, "records": 1, "first": "a:3"}
+
+
+def test_shapes_past_the_limit_are_counted_together():
+    ledger = Ledger()
+    count = MAX_DETAILS + 50
+    with ledger.file("a", count):
+        for n in range(count):
+            ledger.book("unknown shape", 1, n + 1, shape_of({f"key{n}": 1}))
+    shapes = ledger.to_json()["unknown_shapes"]
+    assert len(shapes) == MAX_DETAILS + 1
+    assert shapes[0] == {"keys": "others", "bytes": 50, "records": 50, "first": "a:201"}
+
+
+def test_shapes_are_told_by_sorted_keys_or_kind():
+    assert shape_of({"b": 1, "a": 2}) == "{a, b}"
+    assert shape_of({f"k{n:02}": 0 for n in range(20)}).endswith("k11, … 8 more}")
+    assert [shape_of(value) for value in ([1], "x", 4, True, None)] == [
+        "a list",
+        "a string",
+        "a number",
+        "true or false",
+        "null",
+    ]
+
+
+def test_names_and_keys_that_are_no_unicode_can_be_printed():
+    ledger = Ledger()
+    with ledger.file("bad\udcff.jsonl", 1):
+        ledger.book("unknown shape", 1, 1, shape_of({"\ud800": 1}))
+    ledger.table().encode()
+    json.dumps(ledger.to_json(), ensure_ascii=False).encode()
+
+
+def test_the_table_names_every_fate_share_and_unknown_shape():
+    ledger = Ledger()
+    with ledger.file("a.jsonl", 1000):
+        ledger.book("kept", 900, 1)
+        ledger.book("unknown shape", 100, 7, shape_of({"odd": 1}))
+    tally = ledger.format("openai_chat")
+    tally.turns["user"] += 2
+    tally.chars["user"] += 1234
+    table = ledger.table()
+    for words in ("90.0%", "a.jsonl:7", "1 x {odd}", "user 2 (1,234)", "1,000"):
+        assert words in table
