@@ -4,11 +4,14 @@ import math
 import os
 import shlex
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tinyllm.console import say
 from tinyllm.errors import UserError
+from tinyllm.packing import PackStats
 
 MIN_BLOCK_SIZE = 8
 
@@ -91,3 +94,30 @@ def resume_command(argv: Sequence[str]) -> str:
     """The exact shell command that continues this run."""
     words = [word for word in argv if word != "--resume"]
     return shlex.join(["python", "train.py", *words, "--resume"])
+
+
+def announce_data(stats: PackStats, args: Namespace) -> None:
+    """What there is to train on."""
+    say(
+        f"data      {stats.documents:,} documents, {stats.tokens:,} tokens in {stats.blocks:,} "
+        f"blocks of {stats.block_size}; held out: {stats.heldout_documents:,} documents, "
+        f"{stats.heldout_tokens:,} tokens"
+    )
+    if stats.block_size < args.block_size:
+        say(
+            f"          all the text together is {stats.tokens:,} tokens, less than one block of "
+            f"{args.block_size}: the block is lowered to {stats.block_size}"
+        )
+    if args.eval_fraction and not stats.heldout_documents:
+        say("          a single document: nothing is held out, so no held-out loss")
+
+
+def announce_steps(args: Namespace, steps: Schedule, settings: Mapping[str, Any]) -> None:
+    """What is about to happen."""
+    tokens = settings["global_batch"] * args.block_size
+    say(
+        f"steps     {steps.total_steps:,} of {tokens:,} tokens ({steps.steps_per_epoch:,} an epoch)"
+        f", {settings['optimizer']}, peak learning rate {settings['learning_rate']:g}"
+    )
+    mirror = f", mirrored to {args.sync_out}" if args.sync_out else ""
+    say(f"saves     every {args.save_steps} steps to {args.out}{mirror}")

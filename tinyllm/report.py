@@ -34,7 +34,7 @@ def write_samples(model: Any, tokenizer: Any, seed: int) -> list[tuple[str, str]
     device = next(model.parameters()).device
     stop = tokenizer.convert_tokens_to_ids([END_OF_TURN, END_OF_TEXT])
     length = min(SAMPLE_TOKENS, model.config.max_position_embeddings - 2)
-    samples = []
+    samples: list[tuple[str, str]] = []
     for role in SAMPLE_ROLES:
         start = tokenizer.convert_tokens_to_ids([END_OF_TEXT, ROLE_TOKENS[role]])
         ids = torch.tensor([start], device=device)

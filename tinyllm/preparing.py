@@ -1,0 +1,160 @@
+"""Logs to token blocks, once: what a launch needs before it can train, from the cache if there."""
+
+import json
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from transformers import AutoTokenizer
+
+from tinyllm import packing
+from tinyllm.cache import MARKER, build_once, cache_root, fingerprint
+from tinyllm.console import Phase, say
+from tinyllm.corpus import Corpus
+from tinyllm.inputs import InputFile, find_files
+from tinyllm.runs import Run
+from tinyllm.tokenization import (
+    Encoder,
+    load_tokenizer,
+    sample_texts,
+    save_tokenizer,
+    token_bytes,
+    train_tokenizer,
+)
+
+# Raise it whenever reading, cleaning or packing change what they give for the same input.
+PREPARATION_VERSION = 1
+LEDGER_FILE = "ledger.txt"
+DEFAULT_TOKENIZER = Path(__file__).parent.parent / "tokenizer"
+
+
+@dataclass(frozen=True, slots=True)
+class RunTokenizer:
+    """A run's tokenizer: as transformers saves it, as packing encodes with it, and its identity."""
+
+    pretrained: Any
+    encoder: Encoder
+    token_bytes: Any
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedData:
+    """Blocks to train on and to score, their statistics, their name in the cache, their ledger."""
+
+    train: Dataset
+    heldout: Dataset
+    stats: packing.PackStats
+    key: str
+    ledger: str
+
+
+def _corpus_key(args: Namespace, files: Sequence[InputFile]) -> dict[str, Any]:
+    return {
+        "version": PREPARATION_VERSION,
+        "files": [(file.path, file.size, file.mtime_ns) for file in files],
+        "scope": args.scope,
+        "relabel": sorted(args.relabel),
+    }
+
+
+def _corpus(args: Namespace, phase: str) -> Corpus:
+    return Corpus(
+        args.data, args.scope, relabel=args.relabel, strict=args.strict, progress=Phase(phase)
+    )
+
+
+def _root(args: Namespace) -> Path:
+    return args.cache.expanduser().absolute() if args.cache else cache_root()
+
+
+def prepare_tokenizer(args: Namespace, kept: Path | None) -> RunTokenizer:
+    """The tokenizer of --tokenizer; `auto` trains one on a sample of the corpus, once.
+
+    kept  folder of the checkpoint a run goes on from, which holds the tokenizer it began with
+    """
+    folder = kept
+    if folder is None and args.tokenizer == "auto":
+        folder = _train_tokenizer(args)
+    elif folder is None:
+        folder = Path(args.tokenizer).expanduser()
+        if args.tokenizer == DEFAULT_TOKENIZER.name and not folder.exists():
+            folder = DEFAULT_TOKENIZER
+    tokenizer = load_tokenizer(folder)
+    return RunTokenizer(
+        pretrained=AutoTokenizer.from_pretrained(str(folder)),
+        encoder=Encoder(tokenizer),
+        token_bytes=token_bytes(tokenizer),
+        fingerprint=fingerprint({"vocabulary": tokenizer.get_vocab()}),
+    )
+
+
+def _train_tokenizer(args: Namespace) -> Path:
+    def build(folder: Path) -> None:
+        say("tokenizer auto: training one on a sample of the data")
+        texts = sample_texts(_corpus(args, "sampling"), seed=args.seed)
+        save_tokenizer(train_tokenizer(texts), folder)
+
+    key = {"tokenizer": "auto", "seed": args.seed, **_corpus_key(args, find_files(args.data))}
+    return build_once(_root(args), fingerprint(key), build, _waiting)
+
+
+def _waiting() -> None:
+    say("another process is preparing the same data; waiting for it")
+
+
+def prepare_blocks(args: Namespace, tokenizer: RunTokenizer, resumed: Run | None) -> PreparedData:
+    """Token blocks for these settings, prepared or out of the cache.
+
+    A resumed run whose inputs have grown meanwhile keeps the blocks it began with where the cache
+    still has them.
+    """
+    files = find_files(args.data)
+    key = fingerprint(
+        {
+            **_corpus_key(args, files),
+            "tokenizer": tokenizer.fingerprint,
+            "block_size": args.block_size,
+            "seed": args.seed,
+            "eval_fraction": args.eval_fraction,
+        }
+    )
+    root = _root(args)
+    if resumed and resumed.data_key != key and resumed.settings["data"] == list(args.data):
+        began_with = root / resumed.data_key
+        if (began_with / MARKER).is_file():
+            say("the logs changed since this run began: it goes on with the data it began with")
+            return _open(began_with)
+    return _open(build_once(root, key, _builder(args, tokenizer), _waiting))
+
+
+def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]:
+    def build(folder: Path) -> None:
+        corpus = _corpus(args, "preparing")
+        packing.prepare(
+            corpus,
+            tokenizer.encoder,
+            folder,
+            block_size=args.block_size,
+            seed=args.seed,
+            eval_fraction=args.eval_fraction,
+            num_proc=args.num_proc,
+        )
+        (folder / LEDGER_FILE).write_text(corpus.ledger.table(), encoding="utf-8")
+        (folder / "ledger.json").write_text(json.dumps(corpus.ledger.to_json()), encoding="utf-8")
+
+    return build
+
+
+def _open(folder: Path) -> PreparedData:
+    packed = packing.open_packed(folder)
+    return PreparedData(
+        train=packed.train,
+        heldout=packed.heldout,
+        stats=packed.stats,
+        key=folder.name,
+        ledger=(folder / LEDGER_FILE).read_text(encoding="utf-8"),
+    )

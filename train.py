@@ -1,0 +1,387 @@
+"""Pretrain a small language model on your own agent and chat logs.
+
+    python train.py                                  # your default folders, or the bundled sample
+    python train.py --data my_logs/ --scope voice    # then: python export_gguf.py
+    python train.py --data my_logs/ --resume         # after a kill, on this or another machine
+
+The story: parse -> plan -> prepare -> train -> finish.
+"""
+
+import os
+
+# The tokenizer's own thread pool and forked data workers can deadlock together.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import logging
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import TrainerCallback, TrainingArguments, set_seed
+from transformers.utils import logging as transformers_logging
+
+from data import SCOPES
+from model_config import BLOCK_SIZE, PRESETS, Precision, build_model, choose_precision
+from tinyllm import __version__, report
+from tinyllm.callbacks import AsyncCheckpointSync, ProgressLines, StopOnSignal
+from tinyllm.console import is_main_process, say
+from tinyllm.errors import EXIT_FAILED, EXIT_OK, Parser, UserError, run_command
+from tinyllm.optimizers import default_learning_rate, import_bitsandbytes, optimizer_name
+from tinyllm.plan import (
+    Schedule,
+    announce_data,
+    announce_steps,
+    check_folders,
+    check_numbers,
+    resume_command,
+    schedule,
+    world_size,
+)
+from tinyllm.preparing import PreparedData, RunTokenizer, prepare_blocks, prepare_tokenizer
+from tinyllm.resuming import Resumed, enter_out, find_resume
+from tinyllm.runs import Run, new_run_id, refuse_differences
+from tinyllm.trainer import KeepCheckpoints, PretrainTrainer
+
+__all__ = ["AsyncCheckpointSync", "main"]
+
+DEFAULT_DATA = ("~/ggmlagent", "~/frontier-boonie/logs")
+SAMPLE = Path(__file__).parent / "sample"
+# The sample is small: these, where the user gave none, make it learn visibly in minutes.
+SAMPLE_SETTINGS = {"epochs": 8.0, "grad_accum": 1}
+
+
+def build_parser() -> Parser:
+    """Every flag, in groups, with its unit and its "off" value."""
+    parser = Parser(
+        prog="train.py", description=__doc__.splitlines()[0], epilog="The page README.md has more."
+    )
+    parser.add_argument("--version", action="version", version=f"tinyllm {__version__}")
+
+    group = parser.add_argument_group("data")
+    group.add_argument("--data", nargs="+", metavar="PATH", help="files, folders, globs")
+    group.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to learn")
+    group.add_argument(
+        "--relabel",
+        action="append",
+        metavar="FORMAT.ROLE=ROLE",
+        default=[],
+        help="who speaks, e.g. openai_chat.user=env; may be given again",
+    )
+    group.add_argument("--strict", action="store_true", help="any unreadable record is fatal")
+    group.add_argument(
+        "--tokenizer",
+        default="tokenizer",
+        metavar="FOLDER",
+        help="or `auto`: train one on the data (default: the bundled one)",
+    )
+    group.add_argument("--block-size", type=int, default=BLOCK_SIZE, metavar="TOKENS")
+    group.add_argument(
+        "--eval-fraction",
+        type=float,
+        default=0.01,
+        metavar="SHARE",
+        help="documents held out, never trained on; 0 = none",
+    )
+    group.add_argument(
+        "--num-proc",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="workers that encode text; the result is the same for any",
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="FOLDER",
+        help="prepared data (default: $TINYLLM_CACHE or ~/.cache/tinyllm)",
+    )
+
+    group = parser.add_argument_group("model and optimizer")
+    group.add_argument("--size", choices=list(PRESETS), default="nano")
+    group.add_argument("--epochs", type=float, default=1.0, help="passes over the data")
+    group.add_argument("--max-steps", type=int, default=-1, help="overrides --epochs; -1 = off")
+    group.add_argument("--batch-size", type=int, default=8, help="blocks a micro-batch")
+    group.add_argument("--grad-accum", type=int, default=4, help="micro-batches a step")
+    group.add_argument("--lr", type=float, help="peak learning rate (default: tuned, by width)")
+    group.add_argument(
+        "--precision",
+        default="auto",
+        help="auto, fp32, bf16 (weights), bf16-autocast, fp16-autocast; auto = by hardware",
+    )
+    group.add_argument(
+        "--8bit-adam",
+        action="store_true",
+        dest="adam8bit",
+        help="AdamW moments in 8 bits (bitsandbytes)",
+    )
+    group.add_argument(
+        "--grad-checkpoint",
+        action="store_true",
+        help="less activation memory for about a third more compute",
+    )
+    group.add_argument("--seed", type=int, default=42)
+
+    group = parser.add_argument_group("checkpoints")
+    group.add_argument("--out", type=Path, default=Path("checkpoints"), metavar="FOLDER")
+    group.add_argument(
+        "--sync-out",
+        type=Path,
+        metavar="FOLDER",
+        help="mirror checkpoints here in the background, e.g. a mounted drive",
+    )
+    group.add_argument("--save-steps", type=int, default=500, metavar="STEPS")
+    group.add_argument("--keep-recent", type=int, default=1, metavar="N", help="newest N are kept")
+    group.add_argument(
+        "--keep-every",
+        type=int,
+        default=0,
+        metavar="K",
+        help="every K-th save is kept for good; 0 = off",
+    )
+    group.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the newest sound checkpoint of --out and --sync-out",
+    )
+    group.add_argument("--report-to", default="none", help="what Trainer takes, e.g. trackio")
+    return parser
+
+
+def parse(argv: Sequence[str] | None) -> Namespace:
+    """The settings; where no data is given and the default folders are absent, the sample's."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser()
+    args = parser.parse_args(given)
+    args.resume_command = resume_command(given)
+    if args.data is None:
+        args.data = [path for path in DEFAULT_DATA if Path(path).expanduser().exists()]
+    if not args.data:
+        args.data = [str(SAMPLE)]
+        unset = parser.parse_args(given, Namespace(**dict.fromkeys(SAMPLE_SETTINGS)))
+        extra = {k: v for k, v in SAMPLE_SETTINGS.items() if getattr(unset, k) is None}
+        vars(args).update(extra)
+        flags = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in extra.items())
+        say(
+            f"no --data, and neither {' nor '.join(DEFAULT_DATA)} exists: "
+            f"training on the bundled sample {flags}".rstrip()
+        )
+    return args
+
+
+def device_type() -> str:
+    """The kind of device Trainer will use."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def plan_precision(args: Namespace, resumed: Resumed | None) -> Precision:
+    """Precision by hardware, by flag, or, where a run goes on, the one it began with."""
+    requested = args.precision
+    if requested == "auto" and resumed is not None:
+        requested = resumed.run.settings["precision"]
+    if requested == "auto" and args.adam8bit:
+        automatic = choose_precision("auto", device_type())
+        requested = {"bf16": "bf16-autocast"}.get(automatic.name, automatic.name)
+    precision = choose_precision(requested, device_type())
+    if args.adam8bit:
+        import_bitsandbytes()
+        if precision.weights != torch.float32:
+            raise UserError(
+                "--8bit-adam has no bf16 weights: they would be rounded without a Kahan sum; "
+                "give --precision bf16-autocast or fp32"
+            )
+    return precision
+
+
+def plan_settings(args: Namespace, precision: Precision, tokenizer_id: str) -> dict[str, Any]:
+    """What is compared with a checkpoint's run.json (see `tinyllm.runs`)."""
+    width = PRESETS[args.size].hidden_size
+    return {
+        "size": args.size,
+        "tokenizer": tokenizer_id,
+        "block_size": args.block_size,
+        "scope": args.scope,
+        "relabel": sorted(args.relabel),
+        "seed": args.seed,
+        "eval_fraction": args.eval_fraction,
+        "global_batch": args.batch_size * args.grad_accum * world_size(),
+        "precision": precision.name,
+        "optimizer": optimizer_name(precision.weights, args.adam8bit),
+        "learning_rate": args.lr or default_learning_rate(width),
+        "data": [str(path) for path in args.data],
+        "threads": torch.get_num_threads(),
+    }
+
+
+def training_arguments(
+    args: Namespace, steps: Schedule, precision: Precision, learning_rate: float, heldout: int
+) -> TrainingArguments:
+    """The design's recipe: cosine to 0, warm-up, beta2 0.95, clip 1.0."""
+    return TrainingArguments(
+        output_dir=str(args.out),
+        max_steps=steps.total_steps,
+        per_device_train_batch_size=args.batch_size,
+        per_device_eval_batch_size=args.batch_size,
+        gradient_accumulation_steps=args.grad_accum,
+        learning_rate=learning_rate,
+        lr_scheduler_type="cosine",
+        warmup_steps=steps.warmup_steps,
+        max_grad_norm=1.0,
+        bf16=precision.autocast == torch.bfloat16,
+        fp16=precision.autocast == torch.float16,
+        use_cpu=device_type() == "cpu",
+        logging_steps=10,
+        logging_first_step=True,
+        save_strategy="steps",
+        save_steps=args.save_steps,
+        eval_strategy="steps" if heldout else "no",
+        eval_steps=args.save_steps,
+        save_total_limit=None,
+        disable_tqdm=True,
+        dataloader_pin_memory=device_type() == "cuda",
+        seed=args.seed,
+        data_seed=args.seed,
+        report_to=args.report_to,
+    )
+
+
+def build_trainer(
+    args: Namespace,
+    run: Run,
+    prepared: PreparedData,
+    tokenizer: RunTokenizer,
+    steps: Schedule,
+    precision: Precision,
+    callbacks: Sequence[TrainerCallback],
+) -> PretrainTrainer:
+    """The model from random weights, and the trainer that owns it."""
+    set_seed(args.seed)
+    model: Any = build_model(
+        vocab_size=len(tokenizer.pretrained), size=args.size, block_size=args.block_size
+    )
+    model.to(precision.weights)
+    if args.grad_checkpoint:
+        # The older name goes away with transformers 6; Colab's 5.15 knows only that one.
+        enable = getattr(model, "activation_checkpointing_enable", None)
+        (enable or model.gradient_checkpointing_enable)()
+    rate = run.settings["learning_rate"]
+    return PretrainTrainer(
+        model=model,
+        args=training_arguments(args, steps, precision, rate, len(prepared.heldout)),
+        train_blocks=prepared.train,
+        heldout_blocks=prepared.heldout,
+        token_bytes=tokenizer.token_bytes,
+        tokenizer=tokenizer.pretrained,
+        run=run,
+        eight_bit=args.adam8bit,
+        callbacks=callbacks,
+    )
+
+
+def finish(
+    args: Namespace, trainer: PretrainTrainer, prepared: PreparedData, run: Run
+) -> list[Path]:
+    """Write the final model and the pages about it into --out; returns what was written."""
+    history = trainer.state.log_history
+    samples = report.write_samples(trainer.network, trainer.processing_class, args.seed)
+    heldout = [row for row in history if "eval_loss" in row]
+    rows = [(name.replace("_", " "), str(value)) for name, value in run.settings.items()]
+    if heldout:
+        loss, bits = heldout[-1]["eval_loss"], heldout[-1]["eval_bits_per_byte"]
+        rows.insert(0, ("held-out loss", f"{loss:.4f} nats a token, {bits:.4f} bits per byte"))
+        say(f"held out  {loss:.4f} nats a token, {bits:.4f} bits per byte")
+    facts = report.Facts(f"tinyllm {args.size}", rows, history, prepared.ledger, samples)
+    files = trainer.save_final(lambda folder: report.write_pages(folder, facts))
+    say(f"done      model and report.html in {args.out}; next: python export_gguf.py {args.out}")
+    return files
+
+
+def train(args: Namespace) -> int:
+    """Plan, prepare, train, finish. Returns the exit code."""
+    check_numbers(args)
+    check_folders(args.out, args.sync_out)
+    transformers_logging.set_verbosity(logging.ERROR)
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    resumed = find_resume(args.out, args.sync_out) if args.resume else None
+    precision = plan_precision(args, resumed)
+    kept_tokenizer = resumed.checkpoint.path if resumed and args.tokenizer == "auto" else None
+    tokenizer = prepare_tokenizer(args, kept_tokenizer)
+    settings = plan_settings(args, precision, tokenizer.fingerprint)
+    if resumed:
+        refuse_differences(resumed.run, settings)
+
+    prepared = prepare_blocks(args, tokenizer, resumed.run if resumed else None)
+    announce_data(prepared.stats, args)
+    steps = schedule(len(prepared.train), args)
+    run = Run(
+        run_id=resumed.run.run_id if resumed else new_run_id(),
+        settings={**settings, "total_steps": steps.total_steps},
+        data_key=prepared.key,
+        content=prepared.stats.content_sha256,
+    )
+    checkpoint = enter_out(args.out, args.sync_out, resumed, run) if is_main_process() else None
+
+    stop = StopOnSignal()
+    keeper = retention(args, run)
+    trainer = build_trainer(
+        args, run, prepared, tokenizer, steps, precision, [stop, ProgressLines(), keeper]
+    )
+    size = trainer.network.num_parameters() / 1e6
+    say(f"model     {args.size}, {size:.2f}M parameters, random weights")
+    say(f"precision {precision.name}: {precision.reason}")
+    announce_steps(args, steps, run.settings)
+    return fit(
+        args, trainer, keeper, stop, checkpoint, lambda: finish(args, trainer, prepared, run)
+    )
+
+
+def retention(args: Namespace, run: Run) -> TrainerCallback:
+    """What keeps --out small: the mirror, which also copies, or plain pruning."""
+    if args.sync_out:
+        return AsyncCheckpointSync(
+            args.sync_out, args.keep_recent, args.keep_every, args.save_steps
+        )
+    return KeepCheckpoints(run.run_id, args.keep_recent, args.keep_every)
+
+
+def fit(
+    args: Namespace,
+    trainer: PretrainTrainer,
+    keeper: TrainerCallback,
+    stop: StopOnSignal,
+    checkpoint: str | None,
+    finish_run: Callable[[], list[Path]],
+) -> int:
+    """Train to the last step or a signal, then finish, and in any case drain the mirror."""
+    sync = keeper if isinstance(keeper, AsyncCheckpointSync) else None
+    try:
+        trainer.train_from(checkpoint)
+        if stop.exit_code is None and is_main_process():
+            files = finish_run()
+            if sync:
+                sync.publish_final(files)
+    finally:
+        stop.restore()
+        result = sync.drain() if sync else None
+    if result and not result.ok:
+        say(f"error: not everything is on {args.sync_out} ({result.error}); copy it with:")
+        say(f"  {result.command}")
+        return EXIT_FAILED
+    if stop.exit_code is not None:
+        say(f"stopped at step {trainer.state.global_step:,} and saved; go on with:")
+        say(f"  {args.resume_command}")
+        return stop.exit_code
+    return EXIT_OK
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    return run_command(lambda: train(parse(argv)))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
