@@ -50,7 +50,7 @@ __all__ = ["AsyncCheckpointSync", "main"]
 DEFAULT_DATA = ("~/ggmlagent", "~/frontier-boonie/logs")
 SAMPLE = Path(__file__).parent / "sample"
 # The sample is small: these, where the user gave none, make it learn visibly in minutes.
-SAMPLE_SETTINGS = {"epochs": 8.0, "grad_accum": 1}
+SAMPLE_SETTINGS = {"epochs": 8.0, "batch_size": 2, "grad_accum": 1}
 
 
 def build_parser() -> Parser:
