@@ -16,6 +16,7 @@ import logging
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from tinyllm.plan import (
     world_size,
 )
 from tinyllm.preparing import PreparedData, RunTokenizer, prepare_blocks, prepare_tokenizer
+from tinyllm.processes import from_main_process
 from tinyllm.resuming import Resumed, enter_out, find_resume
 from tinyllm.runs import Run, new_run_id, refuse_differences
 from tinyllm.trainer import KeepCheckpoints, PretrainTrainer
@@ -249,6 +251,24 @@ def training_arguments(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The callbacks of a run: who stops it, who speaks, who keeps its folders small."""
+
+    stop: StopOnSignal
+    progress: ProgressLines
+    keeper: TrainerCallback
+
+
+def retention(args: Namespace, run: Run) -> TrainerCallback:
+    """What keeps --out small: the mirror, which also copies, or plain pruning."""
+    if args.sync_out:
+        return AsyncCheckpointSync(
+            args.sync_out, args.keep_recent, args.keep_every, args.save_steps
+        )
+    return KeepCheckpoints(run.run_id, args.keep_recent, args.keep_every)
+
+
 def build_trainer(
     args: Namespace,
     run: Run,
@@ -256,7 +276,7 @@ def build_trainer(
     tokenizer: RunTokenizer,
     steps: Schedule,
     precision: Precision,
-    callbacks: Sequence[TrainerCallback],
+    watch: Watch,
 ) -> PretrainTrainer:
     """The model from random weights, and the trainer that owns it."""
     set_seed(args.seed)
@@ -278,7 +298,7 @@ def build_trainer(
         tokenizer=tokenizer.pretrained,
         run=run,
         eight_bit=args.adam8bit,
-        callbacks=callbacks,
+        callbacks=[watch.stop, watch.progress, watch.keeper],
     )
 
 
@@ -306,7 +326,9 @@ def train(args: Namespace) -> int:
     check_folders(args.out, args.sync_out)
     transformers_logging.set_verbosity(logging.ERROR)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    resumed = find_resume(args.out, args.sync_out) if args.resume else None
+    resumed = (
+        from_main_process(lambda: find_resume(args.out, args.sync_out)) if args.resume else None
+    )
     precision = plan_precision(args, resumed)
     kept_tokenizer = resumed.checkpoint.path if resumed and args.tokenizer == "auto" else None
     tokenizer = prepare_tokenizer(args, kept_tokenizer)
@@ -318,46 +340,36 @@ def train(args: Namespace) -> int:
     announce_data(prepared.stats, args)
     steps = schedule(len(prepared.train), args)
     run = Run(
-        run_id=resumed.run.run_id if resumed else new_run_id(),
+        run_id=resumed.run.run_id if resumed else from_main_process(new_run_id),
         settings={**settings, "total_steps": steps.total_steps},
         data_key=prepared.key,
         content=prepared.stats.content_sha256,
     )
-    checkpoint = enter_out(args.out, args.sync_out, resumed, run) if is_main_process() else None
+    checkpoint = from_main_process(lambda: enter_out(args.out, args.sync_out, resumed, run))
 
-    stop = StopOnSignal()
-    keeper = retention(args, run)
-    trainer = build_trainer(
-        args, run, prepared, tokenizer, steps, precision, [stop, ProgressLines(), keeper]
+    watch = Watch(
+        stop=StopOnSignal(),
+        progress=ProgressLines(settings["global_batch"] * prepared.stats.block_size),
+        keeper=retention(args, run),
     )
+    trainer = build_trainer(args, run, prepared, tokenizer, steps, precision, watch)
     size = trainer.network.num_parameters() / 1e6
     say(f"model     {args.size}, {size:.2f}M parameters, random weights")
     say(f"precision {precision.name}: {precision.reason}")
     announce_steps(args, steps, run.settings)
-    return fit(
-        args, trainer, keeper, stop, checkpoint, lambda: finish(args, trainer, prepared, run)
-    )
-
-
-def retention(args: Namespace, run: Run) -> TrainerCallback:
-    """What keeps --out small: the mirror, which also copies, or plain pruning."""
-    if args.sync_out:
-        return AsyncCheckpointSync(
-            args.sync_out, args.keep_recent, args.keep_every, args.save_steps
-        )
-    return KeepCheckpoints(run.run_id, args.keep_recent, args.keep_every)
+    return fit(args, trainer, watch, checkpoint, lambda: finish(args, trainer, prepared, run))
 
 
 def fit(
     args: Namespace,
     trainer: PretrainTrainer,
-    keeper: TrainerCallback,
-    stop: StopOnSignal,
+    watch: Watch,
     checkpoint: str | None,
     finish_run: Callable[[], list[Path]],
 ) -> int:
     """Train to the last step or a signal, then finish, and in any case drain the mirror."""
-    sync = keeper if isinstance(keeper, AsyncCheckpointSync) else None
+    stop = watch.stop
+    sync = watch.keeper if isinstance(watch.keeper, AsyncCheckpointSync) else None
     try:
         trainer.train_from(checkpoint)
         if stop.exit_code is None and is_main_process():
@@ -365,17 +377,18 @@ def fit(
             if sync:
                 sync.publish_final(files)
     finally:
+        watch.progress.close()
+        stop.install()  # a signal while the mirror drains must not cut it short
+        mirrored = sync.drain() if sync else None
         stop.restore()
-        result = sync.drain() if sync else None
-    if result and not result.ok:
-        say(f"error: not everything is on {args.sync_out} ({result.error}); copy it with:")
-        say(f"  {result.command}")
-        return EXIT_FAILED
     if stop.exit_code is not None:
         say(f"stopped at step {trainer.state.global_step:,} and saved; go on with:")
         say(f"  {args.resume_command}")
-        return stop.exit_code
-    return EXIT_OK
+    if mirrored and not mirrored.ok:
+        say(f"error: not everything is on {args.sync_out} ({mirrored.error}); copy it with:")
+        say(f"  {mirrored.command}")
+        return EXIT_FAILED
+    return EXIT_OK if stop.exit_code is None else stop.exit_code
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -70,15 +70,17 @@ def test_a_second_launch_prepares_nothing_again(
     assert weights(tmp_path / "out") == weights(tmp_path / "out2")
 
 
-def test_a_fresh_start_moves_an_earlier_runs_checkpoints_out_of_the_way(
+def test_a_fresh_start_moves_an_earlier_runs_checkpoints_and_model_out_of_the_way(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     out = tmp_path / "out"
     train.main(arguments(corpus, out))
     run_id = json.loads((out / "run.json").read_text())["run_id"]
     train.main(arguments(corpus, out, steps=4))
-    assert (out / f"earlier-{run_id}" / "checkpoint-12" / "manifest.json").exists()
-    assert "an earlier checkpoint was moved to" in capsys.readouterr().out
+    earlier = out / f"earlier-{run_id}"
+    assert (earlier / "checkpoint-12" / "manifest.json").exists()
+    assert (earlier / "model.safetensors").exists()
+    assert f"an earlier run's checkpoint-12 was moved to {earlier}" in capsys.readouterr().out
 
 
 def test_auto_trains_a_tokenizer_once_and_keeps_it_with_the_run(

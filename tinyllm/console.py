@@ -1,6 +1,7 @@
 """What a run says while it works: plain lines from the first process only."""
 
 import os
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -13,9 +14,16 @@ def is_main_process() -> bool:
 
 
 def say(text: str) -> None:
-    """Print one line from the main process, at once even into a pipe."""
-    if is_main_process():
+    """Print one line from the main process, at once even into a pipe.
+
+    A reader that went away (`| head`) ends the talk, not the run.
+    """
+    if not is_main_process():
+        return
+    try:
         print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def duration(seconds: float) -> str:
@@ -30,20 +38,21 @@ def duration(seconds: float) -> str:
 
 @dataclass
 class Phase:
-    """Progress of one phase in bytes: a line with share, speed and ETA every 10 s at most."""
+    """Progress of one phase: a line with share, speed and ETA every 10 s at most."""
 
     name: str
+    unit: str = "MB"  # a million of what is counted
     _started: float = field(default_factory=time.monotonic)
     _said: float = field(default_factory=time.monotonic)
 
     def __call__(self, done: int, total: int) -> None:
-        """Note that `done` of `total` bytes are through; print if the last line is old enough."""
+        """Note that `done` of `total` are through; print if the last line is old enough."""
         now = time.monotonic()
         if now - self._said < SECONDS_BETWEEN_LINES or not done:
             return
         self._said = now
         speed = done / (now - self._started)
         say(
-            f"{self.name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB, {speed / 1e6:.1f} MB/s, "
-            f"{duration((total - done) / speed)} left"
+            f"{self.name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} {self.unit}, "
+            f"{speed / 1e6:.1f} {self.unit}/s, {duration((total - done) / speed)} left"
         )

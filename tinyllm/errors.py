@@ -8,6 +8,7 @@ from typing import NoReturn
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
 
 
 class UserError(ValueError):
@@ -25,9 +26,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def run_command(command: Callable[[], int]) -> int:
-    """Run a command; a `UserError` becomes one line on stderr and exit code 2."""
+    """Run a command: a `UserError` becomes one line on stderr and exit code 2, Ctrl-C 130."""
     try:
         return command()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED

@@ -142,11 +142,23 @@ def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]
             seed=args.seed,
             eval_fraction=args.eval_fraction,
             num_proc=args.num_proc,
+            progress=_packing_progress(),
         )
         (folder / LEDGER_FILE).write_text(corpus.ledger.table(), encoding="utf-8")
         (folder / "ledger.json").write_text(json.dumps(corpus.ledger.to_json()), encoding="utf-8")
 
     return build
+
+
+def _packing_progress() -> packing.Progress:
+    """Lines for the second pass; the first is told by the bytes that are read."""
+    phases: dict[str, Phase] = {}
+
+    def progress(name: str, done: int, total: int | None) -> None:
+        if total is not None:
+            phases.setdefault(name, Phase(name, "M tokens"))(done, total)
+
+    return progress
 
 
 def _open(folder: Path) -> PreparedData:

@@ -11,6 +11,7 @@ import torch
 
 from tinyllm.documents import END_OF_TEXT, END_OF_TURN, ROLE_TOKENS, Role
 
+REPORT_FILE = "report.html"
 SAMPLE_TOKENS = 100
 SAMPLE_ROLES: tuple[Role, ...] = ("assistant", "user", "assistant")
 
@@ -164,7 +165,7 @@ It speaks in turns: `<|system|>…<|end|>`, `<|user|>`, `<|assistant|>`, `<|env|
 
 def write_pages(folder: Path, facts: Facts) -> None:
     """Write report.html and README.md into the model's folder, each whole or not at all."""
-    for name, text in {"report.html": report_html(facts), "README.md": model_card(facts)}.items():
+    for name, text in {REPORT_FILE: report_html(facts), "README.md": model_card(facts)}.items():
         temporary = folder / f".{name}.writing"
         temporary.write_text(text, encoding="utf-8", errors="replace")
         temporary.replace(folder / name)

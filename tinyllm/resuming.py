@@ -5,7 +5,11 @@ from pathlib import Path
 
 from tinyllm import checkpoints
 from tinyllm.console import say
-from tinyllm.runs import Run, announce_changes, read_run
+from tinyllm.publishing import set_aside
+from tinyllm.report import REPORT_FILE
+from tinyllm.runs import RUN_FILE, Run, announce_changes, read_run
+
+MODEL_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,10 @@ def find_resume(out: Path, sync_out: Path | None) -> Resumed | None:
     choice = checkpoints.choose(out, sync_out)
     for path, reason in choice.damaged:
         say(f"damaged checkpoint set aside: {path} ({reason})")
+    for other in choice.other_runs:
+        say(f"not this run's, left alone: {other.path} (run {other.run_id})")
+    for path in choice.unmarked:
+        say(f"without a manifest, so not resumed from: {path}")
     if choice.checkpoint is None:
         say("nothing to resume, starting at step 0")
         return None
@@ -33,23 +41,32 @@ def enter_out(out: Path, sync_out: Path | None, resumed: Resumed | None, run: Ru
     Returns the folder to resume from. Deletes nothing.
     """
     folders = [folder for folder in (out, sync_out) if folder]
-    local = None
-    if resumed is None:
-        moved = [
-            path for folder in folders for path in checkpoints.set_aside_earlier(folder, run.run_id)
-        ]
-    else:
+    local, moved = None, []
+    for folder in folders:
+        if resumed is None:
+            moved += checkpoints.set_aside_earlier(folder, run.run_id)
+            moved += _set_aside_model(folder)
+        else:
+            moved += checkpoints.set_aside_newer(folder, run.run_id, resumed.checkpoint.step)
+    for path in moved:
+        say(f"an earlier run's {path.name} was moved to {path.parent}")
+    if resumed is not None:
         step = resumed.checkpoint.step
-        moved = [
-            path
-            for folder in folders
-            for path in checkpoints.set_aside_newer(folder, run.run_id, step)
-        ]
         for line in announce_changes(resumed.run, run, step):
             say(line)
         local = str(checkpoints.bring_down(resumed.checkpoint, out).path)
         say(f"resuming at step {step:,} from {resumed.checkpoint.path}")
-    for path in moved:
-        say(f"an earlier checkpoint was moved to {path}")
     run.write(out)
     return local
+
+
+def _set_aside_model(folder: Path) -> list[Path]:
+    """Move an earlier run's final model away, so that nobody exports it as the new run's."""
+    if not (folder / RUN_FILE).exists() or not (folder / MODEL_FILE).exists():
+        return []
+    earlier = folder / f"earlier-{read_run(folder).run_id}"
+    return [
+        set_aside(folder / name, earlier / name)
+        for name in (MODEL_FILE, RUN_FILE, REPORT_FILE)
+        if (folder / name).exists()
+    ]
