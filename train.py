@@ -244,6 +244,7 @@ def training_arguments(
         eval_steps=args.save_steps,
         save_total_limit=None,
         disable_tqdm=True,
+        ddp_find_unused_parameters=False,
         dataloader_pin_memory=device_type() == "cuda",
         seed=args.seed,
         data_seed=args.seed,

@@ -143,6 +143,58 @@ def test_parts_around_another_turn_are_turns_of_their_own(scope):
     assert [text for _, text in turns(documents)[0] if text != "e"] == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    ("scope", "kept"),
+    [
+        ("full", [("assistant", "call 1\n\ncall 2\n\ncall 3"), ("env", "r1"), ("env", "r2")]),
+        ("voice", [("assistant", "call 1\n\ncall 2\n\ncall 3")]),
+    ],
+)
+def test_results_logged_between_the_calls_of_one_message_come_after_them(scope, kept):
+    documents, ledger = assemble(
+        [
+            said(("assistant", "call 1"), thread="t", message="m"),
+            said(("env", "r1"), thread="t"),
+            said(("assistant", "call 2"), thread="t", message="m"),
+            said(("env", "r2"), thread="t"),
+            said(("assistant", "call 3"), thread="t", message="m"),
+        ],
+        scope=scope,
+    )
+    assert turns(documents) == [kept]
+    assert ledger.fates["kept"].bytes == sum(len(t.replace("\n\n", "")) for _, t in kept)
+
+
+@pytest.mark.parametrize("scope", ["assistant", "full"])
+@pytest.mark.parametrize(
+    "between", [said(("user", "wait"), thread="t"), said(("assistant", "b"), thread="t")]
+)
+def test_a_message_ends_where_anybody_else_speaks(between, scope):
+    part = said(("assistant", "a"), thread="t", message="m", identity=None)
+    documents, _ = assemble([part, between, part], scope=scope)
+    assert [text for _, text in turns(documents)[0]].count("a") == 2
+
+
+def test_a_result_is_not_joined_to_the_one_inside_a_message():
+    documents, _ = assemble(
+        [
+            said(("assistant", "search"), ("env", "pages"), thread="t", message="m"),
+            said(("env", "listing"), thread="t"),
+        ]
+    )
+    assert [text for _, text in turns(documents)[0]] == ["search", "pages", "listing"]
+
+
+def test_parts_of_a_message_have_one_blank_line_between_them():
+    documents, _ = assemble(
+        [
+            said(("assistant", "think\n"), thread="a", message="m"),
+            said(("assistant", "\n\nspeak"), thread="a", message="m"),
+        ]
+    )
+    assert turns(documents) == [[("assistant", "think\n\nspeak")]]
+
+
 def test_a_repeated_record_of_a_thread_counts_once():
     value = said(("user", "hi"), thread="a", identity="1")
     documents, ledger = assemble([value, value, said(("user", "hi"), thread="a", identity="2")])

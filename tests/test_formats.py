@@ -214,6 +214,16 @@ def test_every_format_in_the_folder_is_registered_once_under_its_files_name():
     assert sorted(NAMES) == sorted(modules)
 
 
+def test_the_formats_are_the_plain_imports_of_the_registry_in_their_order():
+    imports = [
+        alias.name
+        for node in ast.walk(ast.parse(_text(FOLDER / "registry.py")))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
+    assert imports == [f"tinyllm.formats.{name}" for name in NAMES]
+
+
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_formats_stand_on_the_standard_library_and_each_other(path: Path):
     allowed = {"tinyllm.documents", "tinyllm.formats"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinyllm.documents import Turn
+from tinyllm.documents import Role, Turn
 from tinyllm.formats.content import (
     Misfit,
     noise_bytes,
@@ -59,6 +59,23 @@ def test_parts_of_one_speaker_are_one_turn_in_their_order():
     assert turns_of(parts, "assistant") == [
         Turn("assistant", f"<think>hm</think>\n\nLet me see.\n\n{CALL}")
     ]
+
+
+@pytest.mark.parametrize("text", ["\n\nLow water.", "\r\n\r\nLow water.", "Low water."])
+def test_line_ends_before_an_agents_words_are_no_speech(text: str):
+    thought = {"type": "thinking", "thinking": "tide"}
+    assert turns_of(text, "assistant") == [Turn("assistant", "Low water.")]
+    joined = turns_of([thought, {"type": "text", "text": text}], "assistant")
+    assert joined == [Turn("assistant", "<think>tide</think>\n\nLow water.")]
+
+
+@pytest.mark.parametrize("role", ["user", "env"])
+def test_text_of_others_begins_as_it_was_logged(role: Role):
+    assert turns_of("\n  1 low\n", role) == [Turn(role, "\n  1 low\n")]
+
+
+def test_the_indent_of_an_agents_first_line_stays():
+    assert turns_of("\n    tide()", "assistant") == [Turn("assistant", "    tide()")]
 
 
 def test_a_tool_result_is_the_environments_beside_a_humans_text():

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from tinyllm.cleaning import scrub, utf8_length
 from tinyllm.dedup import FirstSight
 from tinyllm.documents import Document, Role, Turn
-from tinyllm.formats.content import SEPARATOR
+from tinyllm.formats.content import join
 from tinyllm.formats.parsed import Format, Parsed
 from tinyllm.ledger import Fate, Ledger, apportion, printable, shape_of
 from tinyllm.reading import Record
@@ -35,7 +35,13 @@ class _Said:
 
 @dataclass(slots=True)
 class _Draft:
-    """A document that may still grow. `bytes` is what it takes of memory, about."""
+    """A document that may still grow.
+
+    bytes    what it takes of memory, about
+    time     of its last record that has one
+    message  the last message that came in parts
+    part     the turn that more parts of this message belong to
+    """
 
     format: str
     path: str
@@ -44,7 +50,7 @@ class _Draft:
     bytes: int = _THREAD_OVERHEAD_BYTES
     time: float | None = None
     message: str | None = None
-    last_role: Role | None = None
+    part: _Said | None = None
 
 
 class Assembler:
@@ -133,40 +139,42 @@ class Assembler:
         if not parsed.turns:
             self._book_split(record, parsed.noise, [], rest="no speech")
             return
-        noise = parsed.noise
-        turns: list[tuple[Role | None, str, int]] = []
-        for turn in parsed.turns:
-            role = self._relabel(draft.format, turn.role)
-            if role not in self._roles:
-                text, weight = turn.text, utf8_length(turn.text)
-            else:
-                text, removed = scrub(turn.text)
-                noise += removed
-                weight = utf8_length(text)
-            if text.strip():
-                turns.append((role, text, weight))
+        turns, noise = self._in_scope_clean(draft.format, parsed)
         sizes = self._book_split(record, noise, [weight for _, _, weight in turns], rest="markup")
-        joins = parsed.message is not None and parsed.message == draft.message
+        # An agent's calls run while its message is still being written: their results, which
+        # belong to no message, may stand between its parts. Anything else ends the message.
+        is_result = parsed.message is None and all(role == "env" for role, _, _ in turns)
+        if not is_result and parsed.message != draft.message:
+            draft.message, draft.part = parsed.message, None
         for (role, text, _), size in zip(turns, sizes, strict=True):
             draft.roles.add(role)
+            said = None
             if role in self._roles:
-                self._add_turn(draft, _Said(role, text, size, record.line), joins)
+                said = _Said(role, text, size, record.line)
+                said = _add(draft, said, None if is_result else draft.part)
             else:
                 self._book("out of scope", size, record.line, role_name(role))
                 self._ledger.format(draft.format).left_out[role_name(role)] += 1
-            draft.last_role = role
-            joins = False
-        draft.message = parsed.message
+            if parsed.message is not None:
+                draft.part = said
         draft.time = parsed.time if parsed.time is not None else draft.time
 
-    def _add_turn(self, draft: _Draft, said: _Said, joins: bool) -> None:
-        draft.bytes += len(said.text) + 200
-        last = draft.said[-1] if draft.said else None
-        if joins and last is not None and draft.last_role == said.role == last.role:
-            last.text += SEPARATOR + said.text
-            last.size += said.size
-        else:
-            draft.said.append(said)
+    def _in_scope_clean(
+        self, name: str, parsed: Parsed
+    ) -> tuple[list[tuple[Role | None, str, int]], int]:
+        """The turns that say something, with role, text (clean if in scope) and weight; the noise.
+
+        Weight and noise are bytes of UTF-8.
+        """
+        noise = parsed.noise
+        turns: list[tuple[Role | None, str, int]] = []
+        for turn in parsed.turns:
+            role = self._relabel(name, turn.role)
+            text, removed = scrub(turn.text) if role in self._roles else (turn.text, 0)
+            noise += removed
+            if text.strip():
+                turns.append((role, text, utf8_length(text)))
+        return turns, noise
 
     def _book_split(self, record: Record, noise: int, weights: list[int], rest: Fate) -> list[int]:
         """Book a record's noise and the rest around its turns; the bytes that each turn gets.
@@ -231,6 +239,17 @@ class Assembler:
 
     def _book(self, fate: Fate, size: int, line: int, detail: str = "", records: int = 1) -> None:
         self._ledger.book(fate, size, line, detail, records)
+
+
+def _add(draft: _Draft, said: _Said, part: _Said | None) -> _Said:
+    """Add a turn, to `part` if it is of the same role; the turn that the text is in now."""
+    draft.bytes += len(said.text) + 200
+    if part is None or part.role != said.role:
+        draft.said.append(said)
+        return said
+    part.text = join(part.text, said.text)
+    part.size += said.size
+    return part
 
 
 def _apart(earlier: float | None, later: float | None) -> bool:

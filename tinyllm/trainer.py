@@ -179,6 +179,15 @@ class PretrainTrainer(Trainer):
             self._staging = None
         self.accelerator.wait_for_everyone()
 
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """A checkpoint must hold every weight; lm_head is the embedding and is never saved."""
+        missing = set(load_result.missing_keys) - {"lm_head.weight"}
+        if missing or load_result.unexpected_keys:
+            raise RuntimeError(
+                f"the checkpoint's weights don't fit the model: missing {sorted(missing)}, "
+                f"unexpected {sorted(load_result.unexpected_keys)}"
+            )
+
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Restore both; the learning rate of this launch wins over the saved one."""
         super()._load_optimizer_and_scheduler(checkpoint)

@@ -36,9 +36,10 @@ done
 # for they are the nearest to speech.
 wordnet=unpacked/usr/share/wordnet
 sed -n 's/.*| //p' $wordnet/data.verb $wordnet/data.adj $wordnet/data.adv > text/wordnet_meanings.txt
-cat $wordnet/data.noun $wordnet/data.verb $wordnet/data.adj $wordnet/data.adv |
-    grep -oE '"[^"]{8,}"' | tr -d '"' > text/wordnet_sentences.txt
-cp text/wordnet_sentences.txt text/wordnet_sentences_again.txt
+for _ in 1 2; do
+    cat $wordnet/data.noun $wordnet/data.verb $wordnet/data.adj $wordnet/data.adv |
+        grep -oE '"[^"]{8,}"' | tr -d '"'
+done > text/wordnet_sentences.txt
 
 cd "$root"
 "$python" -m tinyllm.tokenization "$work/text" sample --sample-mb 64 --out "$out"

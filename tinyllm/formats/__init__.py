@@ -1,24 +1,14 @@
-"""Formats of logs. A new one is a module here and a line in `_MODULES`."""
+"""Formats of logs. A new one is a module here and a line in `registry`."""
 
-from importlib import import_module
+from types import ModuleType
 from typing import cast
 
+import tinyllm.formats.registry as registry  # noqa: PLR0402 - as the registry itself imports
 from tinyllm.formats.parsed import Format
 
 # In the order in which a record is tried.
-_MODULES = (
-    "preassembled",
-    "harness_session",
-    "openai_chat",
-    "sharegpt",
-    "harness_episode",
-    "harness_step",
-    "claude_code",
-    "flat_message",
-    "plain_text",
-)
 FORMATS: tuple[Format, ...] = tuple(
-    cast(Format, import_module(f"{__name__}.{name}")) for name in _MODULES
+    cast(Format, known) for known in vars(registry).values() if isinstance(known, ModuleType)
 )
 
 

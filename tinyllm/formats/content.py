@@ -1,7 +1,8 @@
 """What messages of several formats have in common: content in parts, tool calls, reasoning.
 
-Within one message, neighbouring parts of the same speaker become one turn, with a blank line
-between them: reasoning as `<think>…</think>`, text as it stands, a call as `<tool_call>`.
+Within one message, neighbouring parts of the same speaker become one turn, with one blank line
+between them: reasoning as `<think>…</think>`, text as it stands, a call as `<tool_call>`. Models
+open their text with line ends where reasoning or a call went before; those are no speech.
 """
 
 import json
@@ -13,6 +14,7 @@ from tinyllm.documents import Role, Turn
 from tinyllm.formats.parsed import Parsed
 
 SEPARATOR = "\n\n"
+_LINE_ENDS = "\r\n"
 
 _THOUGHTS = frozenset({"thinking", "reasoning"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "server_tool_use", "mcp_tool_use"})
@@ -132,16 +134,23 @@ def text_of(content: object) -> str:
 
 
 def merge(turns: Iterable[Turn]) -> list[Turn]:
-    """Neighbours of one role as one turn each; blank ones go."""
+    """Neighbours of one role as one turn each; blank ones, and line ends before speech, go."""
     merged: list[Turn] = []
     for turn in turns:
         if not turn.text.strip():
             continue
         if merged and merged[-1].role == turn.role:
-            merged[-1] = Turn(turn.role, merged[-1].text + SEPARATOR + turn.text)
+            merged[-1] = Turn(turn.role, join(merged[-1].text, turn.text))
+        elif turn.role == "assistant" and turn.text[0] in _LINE_ENDS:
+            merged.append(Turn(turn.role, turn.text.lstrip(_LINE_ENDS)))
         else:
             merged.append(turn)
     return merged
+
+
+def join(text: str, part: str) -> str:
+    """Two parts of a turn as one text, with exactly one blank line between them."""
+    return text.rstrip(_LINE_ENDS) + SEPARATOR + part.lstrip(_LINE_ENDS)
 
 
 def _part(part: object, role: Role) -> list[Turn]:

@@ -14,7 +14,8 @@ class Parsed:
     decided   what told who speaks: "role map", "harness markers" or "no speaker"
     thread    records of one file with the same thread make one document;
               None: the record is a document of its own
-    message   consecutive records of a thread with the same message and role are parts of one turn
+    message   records of a thread with the same message are parts of one turn, even where results
+              of its first calls were logged between them
     identity  a record of a thread whose identity was seen before in it is a duplicate
     time      seconds since the epoch; a thread is cut where two records lie over 4 hours apart
     noise     bytes of UTF-8 text in the record that repeat its speech or are machine noise
