@@ -15,7 +15,7 @@ from tinyllm import __version__
 from tinyllm.corpus import Corpus, NothingKept, Progress
 from tinyllm.documents import Document
 from tinyllm.errors import EXIT_OK, Parser, UserError, run_command
-from tinyllm.inputs import StrPath
+from tinyllm.reading.inputs import StrPath
 from tinyllm.scopes import SCOPES
 
 __all__ = ["SCOPES", "iter_documents", "main", "read_corpus"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from tinyllm import __version__
 from tinyllm.console import say
 from tinyllm.errors import EXIT_OK, Parser, UserError, run_command
-from tinyllm.gguf_export import (
+from tinyllm.gguf.export import (
     CONFIG_FILE,
     WEIGHTS_FILE,
     SourceModel,
@@ -22,8 +22,8 @@ from tinyllm.gguf_export import (
     replacing,
     write_gguf,
 )
-from tinyllm.gguf_tensors import FILE_TYPES, few
-from tinyllm.ollama import HEADER, MODELFILE, modelfile
+from tinyllm.gguf.ollama import HEADER, MODELFILE, modelfile
+from tinyllm.gguf.tensors import FILE_TYPES, few
 from tinyllm.runs import read_run
 
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")

@@ -8,7 +8,7 @@ import pytest
 from mirrors import Make
 from saves import RUN
 
-from tinyllm.mirror import Mirror
+from tinyllm.checkpoints.mirror import Mirror
 
 
 @pytest.fixture

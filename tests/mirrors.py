@@ -7,8 +7,8 @@ from pathlib import Path
 from saves import make_save
 
 from tinyllm.checkpoints import Checkpoint, copy_checkpoint, list_checkpoints
-from tinyllm.copying import Progress
-from tinyllm.mirror import Mirror
+from tinyllm.checkpoints.copying import Progress
+from tinyllm.checkpoints.mirror import Mirror
 
 Make = Callable[..., Mirror]
 

@@ -12,7 +12,7 @@ from tinyllm.assembly import Assembler
 from tinyllm.documents import Document, Turn
 from tinyllm.formats.parsed import Parsed
 from tinyllm.ledger import Ledger
-from tinyllm.reading import Record
+from tinyllm.reading.records import Record
 from tinyllm.scopes import SCOPES, Relabel
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyllm.backlog import Backlog, Save
+from tinyllm.checkpoints.backlog import Backlog, Save
 
 
 def save(step: int) -> Save:

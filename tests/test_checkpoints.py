@@ -19,8 +19,8 @@ from tinyllm.checkpoints import (
     staging_folder,
     verify,
 )
+from tinyllm.checkpoints.leftovers import new_holder, to_old, to_trash
 from tinyllm.errors import UserError
-from tinyllm.leftovers import new_holder, to_old, to_trash
 
 
 def steps(folder: Path) -> list[int]:

@@ -29,9 +29,10 @@ FRAGMENTS = (
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    # Every pair of fragments twice: most wrong cuts then part two characters that are merged.
+    # Every pair of fragments, and more of blanks: most wrong cuts then part two characters that are merged.
     pairs = ["".join(pair) for pair in product(FRAGMENTS, repeat=2)] * 2
-    return train_tokenizer([*TEXTS, *pairs], 1500)
+    blanks = ["".join(blank) for blank in product(" \n\r\t", repeat=3)] * 2
+    return train_tokenizer([*TEXTS, *pairs, *blanks], 2000)
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,9 @@ from gguf_models import (
 from safetensors.numpy import save_file
 
 import export_gguf
-from tinyllm import gguf_export
-from tinyllm.gguf_export import size_label
-from tinyllm.ollama import HEADER
+from tinyllm.gguf import export as gguf_export
+from tinyllm.gguf.export import size_label
+from tinyllm.gguf.ollama import HEADER
 
 
 @pytest.fixture

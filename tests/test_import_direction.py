@@ -11,20 +11,21 @@ SCRIPTS = {"train", "data", "model_config", "export_gguf"}
 WITHOUT_TORCH = (
     "documents",
     "errors",
-    "reading",
+    "corpus",
     "ledger",
     "cleaning",
     "dedup",
     "assembly",
     "checkpoints",
-    "mirror",
+    "checkpoints.mirror",
+    "gguf.export",
     "plan",
     "runs",
     "cache",
     "packing",
     "tokenization",
 )
-STANDARD_LIBRARY_ONLY = ("checkpoints", "mirror")
+STANDARD_LIBRARY_ONLY = ("checkpoints", "checkpoints.mirror")
 
 
 def imports_of(path: Path) -> set[str]:
@@ -35,8 +36,8 @@ def imports_of(path: Path) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names.add(node.module or "")
-            if node.module == "tinyllm":
-                names |= {f"tinyllm.{alias.name}" for alias in node.names}
+            if (node.module or "").startswith("tinyllm"):
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tinyllm.errors import UserError
-from tinyllm.inputs import find_files
+from tinyllm.reading.inputs import find_files
 
 
 def names(files) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from saves import RUN, check_invariants, make_save, names, write_files
 
 from tinyllm.checkpoints import choose, list_checkpoints, staging_folder, verify
-from tinyllm.leftovers import clean_temporaries
-from tinyllm.mirror import Mirror
+from tinyllm.checkpoints.leftovers import clean_temporaries
+from tinyllm.checkpoints.mirror import Mirror
 
 REPOSITORY = Path(__file__).parent.parent
 pytest_plugins = ("mirror_fixtures",)
@@ -123,7 +123,7 @@ MIRRORING = """
 import sys, time
 from pathlib import Path
 from tinyllm.checkpoints import copy_checkpoint, list_checkpoints
-from tinyllm.mirror import Mirror
+from tinyllm.checkpoints.mirror import Mirror
 out, sync = Path(sys.argv[1]), Path(sys.argv[2])
 def slowly(saved, target, progress):
     def report(count):
@@ -168,7 +168,7 @@ def test_another_live_runs_copy_in_progress_is_left_alone(tmp_path: Path) -> Non
     code = """
 import sys, time
 from pathlib import Path
-from tinyllm.leftovers import new_holder
+from tinyllm.checkpoints.leftovers import new_holder
 print(new_holder(Path(sys.argv[1]), "another-run").name, flush=True)
 time.sleep(60)
 """

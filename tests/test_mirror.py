@@ -8,7 +8,7 @@ from mirrors import Make, SlowDrive, save, steps
 from saves import RUN, make_save, names, write_files
 
 from tinyllm.checkpoints import Checkpoint, copy_checkpoint, list_checkpoints, verify
-from tinyllm.manifests import seal
+from tinyllm.checkpoints.manifests import seal
 
 pytest_plugins = ("mirror_fixtures",)
 
@@ -126,7 +126,7 @@ def test_a_plain_folder_that_comes_while_another_gets_its_manifest_waits_for_its
             mirror.submit(write_files(out / "checkpoint-20", 20), 20, 2)
         return seal(path, *more)
 
-    monkeypatch.setattr("tinyllm.mirror.seal", seal_while_another_comes)
+    monkeypatch.setattr("tinyllm.checkpoints.mirror.seal", seal_while_another_comes)
     mirror.submit(write_files(out / "checkpoint-10", 10), 10, 1)
     assert mirror.drain().ok
     assert steps(sync) == [20]
@@ -198,7 +198,7 @@ def test_draining_with_nothing_to_do_is_done(make: Make) -> None:
 def test_a_slow_drain_says_how_far_it_is(
     folders: tuple[Path, Path], make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tinyllm.mirror.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("tinyllm.checkpoints.mirror.SECONDS_BETWEEN_LINES", 0.0)
     drive = SlowDrive()
     mirror = make(copy=drive)
     save(mirror, folders[0], 10)

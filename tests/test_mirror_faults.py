@@ -10,9 +10,9 @@ from mirrors import Make, SlowDrive, save, steps
 from saves import DISK_ERRORS, RUN, FaultyDisk, make_save, names
 
 from tinyllm.checkpoints import Checkpoint, copy_checkpoint, list_checkpoints, verify
-from tinyllm.copying import Progress
-from tinyllm.leftovers import new_holder
-from tinyllm.mirror import Mirror
+from tinyllm.checkpoints.copying import Progress
+from tinyllm.checkpoints.leftovers import new_holder
+from tinyllm.checkpoints.mirror import Mirror
 
 pytest_plugins = ("mirror_fixtures",)
 

@@ -6,7 +6,7 @@ import pytest
 from jinja2 import Environment
 
 from tinyllm.documents import END_OF_TEXT
-from tinyllm.ollama import GO_TEMPLATE, modelfile
+from tinyllm.gguf.ollama import GO_TEMPLATE, modelfile
 from tinyllm.tokenization import CHAT_TEMPLATE
 
 

@@ -26,8 +26,8 @@ from tinyllm.checkpoints import (
     staging_folder,
     verify,
 )
-from tinyllm.copying import SourceDamagedError
-from tinyllm.leftovers import clean_temporaries
+from tinyllm.checkpoints.copying import SourceDamagedError
+from tinyllm.checkpoints.leftovers import clean_temporaries
 
 pytest_plugins = ("mirror_fixtures",)
 

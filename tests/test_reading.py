@@ -10,9 +10,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tinyllm import reading
-from tinyllm.inputs import find_files
-from tinyllm.reading import records, split_lines
+from tinyllm.reading import records as reading
+from tinyllm.reading.inputs import find_files
+from tinyllm.reading.records import records, split_lines
 
 
 def read(path, raw: bytes) -> list[reading.Record]:

@@ -5,8 +5,8 @@ import gzip
 import pytest
 import zstandard
 
-from tinyllm.inputs import find_files
-from tinyllm.streams import Content
+from tinyllm.reading.inputs import find_files
+from tinyllm.reading.streams import Content
 
 TEXT = b'{"text": "one"}\n{"text": "two"}\n'
 

@@ -1,4 +1,4 @@
-"""Small real runs for the tests: a corpus, a preset that trains in seconds, a subprocess to kill."""
+"""Small real runs for tests: a corpus, a preset that trains in seconds, a process to kill."""
 
 import json
 import os
@@ -13,7 +13,24 @@ import model_config
 
 ROOT = Path(__file__).parent.parent
 TINY = model_config.Preset(hidden_size=64, ffn_size=128, layers=2, heads=2, kv_heads=1)
-WORDS = "tide gull lamp kelp rope salt wind door bell moss fern clay reed wool rust pine".split()
+WORDS = [
+    "tide",
+    "gull",
+    "lamp",
+    "kelp",
+    "rope",
+    "salt",
+    "wind",
+    "door",
+    "bell",
+    "moss",
+    "fern",
+    "clay",
+    "reed",
+    "wool",
+    "rust",
+    "pine",
+]
 
 # Trains as `python train.py ARGS` would, with the tiny preset; sends itself a signal at a step.
 _CHILD = """

@@ -10,7 +10,7 @@ from tinyllm.documents import Document, Role, Turn
 from tinyllm.formats.content import join
 from tinyllm.formats.parsed import Format, Parsed
 from tinyllm.ledger import Fate, Ledger, apportion, printable, shape_of
-from tinyllm.reading import Record
+from tinyllm.reading.records import Record
 from tinyllm.scopes import SCOPE_ROLES, Relabel, role_name, scopes_that_keep
 
 THREAD_GAP_SECONDS = 4 * 3600

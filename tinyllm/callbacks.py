@@ -15,10 +15,10 @@ import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from tinyllm.checkpoints import check_retention, ordinal_of
+from tinyllm.checkpoints.copying import replace_file
+from tinyllm.checkpoints.mirror import DrainResult, Mirror
 from tinyllm.console import say
-from tinyllm.copying import replace_file
 from tinyllm.errors import UserError
-from tinyllm.mirror import DrainResult, Mirror
 from tinyllm.progress import ERASE_LINE, ProgressLines
 
 __all__ = ["AsyncCheckpointSync", "MirrorFailedError", "ProgressLines", "StopOnSignal"]

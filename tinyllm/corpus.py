@@ -6,9 +6,9 @@ from tinyllm.assembly import Assembler
 from tinyllm.documents import Document
 from tinyllm.errors import UserError
 from tinyllm.formats import FORMATS, recognise
-from tinyllm.inputs import InputFile, StrPath, find_files
 from tinyllm.ledger import Ledger, counted
-from tinyllm.reading import Record, records
+from tinyllm.reading.inputs import InputFile, StrPath, find_files
+from tinyllm.reading.records import Record, records
 from tinyllm.scopes import SCOPES, Relabel
 
 Progress = Callable[[int, int], None]

@@ -14,7 +14,7 @@ from tinyllm import packing
 from tinyllm.cache import MARKER, build_once, cache_root, fingerprint
 from tinyllm.console import Phase, say
 from tinyllm.corpus import Corpus
-from tinyllm.inputs import InputFile, find_files
+from tinyllm.reading.inputs import InputFile, find_files
 from tinyllm.runs import Run
 from tinyllm.tokenization import (
     Encoder,

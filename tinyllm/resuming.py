@@ -5,7 +5,6 @@ from pathlib import Path
 
 from tinyllm import checkpoints
 from tinyllm.console import say
-from tinyllm.publishing import set_aside
 from tinyllm.report import REPORT_FILE
 from tinyllm.runs import RUN_FILE, Run, announce_changes, read_run
 
@@ -66,7 +65,7 @@ def _set_aside_model(folder: Path) -> list[Path]:
         return []
     earlier = folder / f"earlier-{read_run(folder).run_id}"
     return [
-        set_aside(folder / name, earlier / name)
+        checkpoints.set_aside(folder / name, earlier / name)
         for name in (MODEL_FILE, RUN_FILE, REPORT_FILE)
         if (folder / name).exists()
     ]

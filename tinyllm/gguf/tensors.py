@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gguf import GGMLQuantizationType as GgmlType
 
 from tinyllm.errors import UserError
-from tinyllm.safetensors_file import Entry, Float32Array
+from tinyllm.gguf.safetensors_file import Entry, Float32Array
 
 # Name in safetensors, name in GGUF, dimensions (see `Sizes`).
 _NameRow = tuple[str, str, tuple[str, ...]]

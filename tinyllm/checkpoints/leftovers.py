@@ -18,7 +18,7 @@ import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tinyllm.copying import MANIFEST_FILE, OWNER_FILE, remove_tree, replace_file
+from tinyllm.checkpoints.copying import MANIFEST_FILE, OWNER_FILE, remove_tree, replace_file
 
 STAGING_PREFIX = ".tinyllm-staging-"
 TEMPORARY = re.compile(r"\.tinyllm-(staging|copy|old|trash)-[A-Za-z0-9_-]+")

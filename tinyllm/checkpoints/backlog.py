@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tinyllm.retention import check_retention, retained
+from tinyllm.checkpoints.retention import check_retention, retained
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tinyllm.copying import SourceDamagedError
-from tinyllm.errors import UserError
-from tinyllm.leftovers import (
+from tinyllm.checkpoints.copying import SourceDamagedError
+from tinyllm.checkpoints.leftovers import (
     clean_temporaries,
-    discard_holder,
-    staging_folder,
     temporaries,
     to_trash,
 )
-from tinyllm.manifests import (
+from tinyllm.checkpoints.manifests import (
     Checkpoint,
     NotACheckpointError,
     checkpoint_folders,
@@ -28,37 +25,14 @@ from tinyllm.manifests import (
     step_in_manifest,
     verify,
 )
-from tinyllm.publishing import (
+from tinyllm.checkpoints.publishing import (
     as_name,
     copy_checkpoint,
-    copy_files_verified,
     delete_checkpoint,
-    publish,
     set_aside,
 )
-from tinyllm.retention import check_retention, ordinal_of, retained
-
-__all__ = [
-    "Checkpoint",
-    "Choice",
-    "bring_down",
-    "check_retention",
-    "choose",
-    "copy_checkpoint",
-    "copy_files_verified",
-    "delete_checkpoint",
-    "discard_holder",
-    "list_checkpoints",
-    "ordinal_of",
-    "prune",
-    "publish",
-    "recover",
-    "retained",
-    "set_aside_earlier",
-    "set_aside_newer",
-    "staging_folder",
-    "verify",
-]
+from tinyllm.checkpoints.retention import retained
+from tinyllm.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)

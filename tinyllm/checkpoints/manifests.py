@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tinyllm.copying import (
+from tinyllm.checkpoints.copying import (
     MANIFEST_FILE,
     FileRecord,
     files_below,

@@ -13,8 +13,9 @@ import gguf
 import numpy as np
 
 from tinyllm.errors import UserError
-from tinyllm.gguf_settings import ARCHITECTURE, Qwen3Settings, read_settings
-from tinyllm.gguf_tensors import (
+from tinyllm.gguf.safetensors_file import SafetensorsFile
+from tinyllm.gguf.settings import ARCHITECTURE, Qwen3Settings, read_settings
+from tinyllm.gguf.tensors import (
     FILE_TYPES,
     TIED_INPUT,
     UNTIED_OUTPUT,
@@ -22,8 +23,7 @@ from tinyllm.gguf_tensors import (
     encode,
     plan_tensors,
 )
-from tinyllm.gguf_tokens import GgufTokens, read_tokens
-from tinyllm.safetensors_file import SafetensorsFile
+from tinyllm.gguf.tokens import GgufTokens, read_tokens
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import zstandard
 
-from tinyllm.inputs import InputFile
+from tinyllm.reading.inputs import InputFile
 
 OnRead = Callable[[int], None]
 

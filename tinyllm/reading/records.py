@@ -7,11 +7,18 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Any, Literal
 
-from tinyllm import parquet
-from tinyllm.inputs import InputFile
-from tinyllm.jsontext import SEPARATORS, UTF8_BOM, Boundaries, Piece, decode_line, strip_separators
 from tinyllm.ledger import Fate
-from tinyllm.streams import Content, OnRead
+from tinyllm.reading import parquet
+from tinyllm.reading.inputs import InputFile
+from tinyllm.reading.jsontext import (
+    SEPARATORS,
+    UTF8_BOM,
+    Boundaries,
+    Piece,
+    decode_line,
+    strip_separators,
+)
+from tinyllm.reading.streams import Content, OnRead
 
 # The largest record that is held in memory, unpacked. Python needs up to four bytes for each
 # character of a text and a copy or two of it, and preparation has to stay under 1.5 GB.

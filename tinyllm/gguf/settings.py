@@ -34,7 +34,7 @@ class Qwen3Settings:
     pad: int
 
     def sizes(self) -> dict[str, int]:
-        """Dimension name -> length, as `gguf_tensors` names them."""
+        """Dimension name -> length, as `tensors` names them."""
         return {
             "vocab": self.vocab_size,
             "hidden": self.embedding_length,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tinyllm.copying import (
+from tinyllm.checkpoints.copying import (
     MANIFEST_FILE,
     NOT_SUPPORTED,
     OWNER_FILE,
@@ -20,8 +20,15 @@ from tinyllm.copying import (
     remove_tree,
     write_file,
 )
-from tinyllm.leftovers import discard_holder, mark, new_holder, read_owner, to_old, to_trash
-from tinyllm.manifests import (
+from tinyllm.checkpoints.leftovers import (
+    discard_holder,
+    mark,
+    new_holder,
+    read_owner,
+    to_old,
+    to_trash,
+)
+from tinyllm.checkpoints.manifests import (
     Checkpoint,
     NotACheckpointError,
     file_records,

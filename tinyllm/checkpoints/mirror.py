@@ -12,21 +12,21 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tinyllm.backlog import Backlog, DrainResult, Save
-from tinyllm.checkpoints import (
+from tinyllm.checkpoints.backlog import Backlog, DrainResult, Save
+from tinyllm.checkpoints.choosing import delete_all, recover, set_aside_newer
+from tinyllm.checkpoints.copying import Progress, SourceDamagedError
+from tinyllm.checkpoints.health import Health
+from tinyllm.checkpoints.leftovers import clean_temporaries
+from tinyllm.checkpoints.manifests import (
     Checkpoint,
-    copy_checkpoint,
-    copy_files_verified,
-    delete_all,
+    NotACheckpointError,
+    file_records,
     list_checkpoints,
-    recover,
-    set_aside_newer,
+    read_checkpoint,
+    seal,
     verify,
 )
-from tinyllm.copying import Progress, SourceDamagedError
-from tinyllm.health import Health
-from tinyllm.leftovers import clean_temporaries
-from tinyllm.manifests import NotACheckpointError, file_records, read_checkpoint, seal
+from tinyllm.checkpoints.publishing import copy_checkpoint, copy_files_verified
 
 __all__ = ["DrainResult", "Mirror"]
 

@@ -1,0 +1,49 @@
+"""Checkpoints: published whole, listed, verified, chosen, kept, copied, mirrored.
+
+Everything here needs the standard library alone. The folder's form is in `manifests`, moving and
+copying in `publishing` and `copying`, temporary folders in `leftovers`, the rule of what is kept in
+`retention`, where a run goes on from in `choosing`, the background copy in `mirror`.
+"""
+
+from tinyllm.checkpoints.choosing import (
+    Choice,
+    bring_down,
+    choose,
+    prune,
+    recover,
+    set_aside_earlier,
+    set_aside_newer,
+)
+from tinyllm.checkpoints.leftovers import discard_holder, staging_folder
+from tinyllm.checkpoints.manifests import Checkpoint, list_checkpoints, verify
+from tinyllm.checkpoints.publishing import (
+    copy_checkpoint,
+    copy_files_verified,
+    delete_checkpoint,
+    publish,
+    set_aside,
+)
+from tinyllm.checkpoints.retention import check_retention, ordinal_of, retained
+
+__all__ = [
+    "Checkpoint",
+    "Choice",
+    "bring_down",
+    "check_retention",
+    "choose",
+    "copy_checkpoint",
+    "copy_files_verified",
+    "delete_checkpoint",
+    "discard_holder",
+    "list_checkpoints",
+    "ordinal_of",
+    "prune",
+    "publish",
+    "recover",
+    "retained",
+    "set_aside",
+    "set_aside_earlier",
+    "set_aside_newer",
+    "staging_folder",
+    "verify",
+]

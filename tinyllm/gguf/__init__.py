@@ -1,0 +1,1 @@
+"""A trained model as a GGUF file, the same tokens and logits in llama.cpp."""
