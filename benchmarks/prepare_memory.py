@@ -4,7 +4,8 @@
 
 Documents of 40 tokens to 100 kB of words by a Zipf law, JSON and code, and among them one line of
 25 MB and one run of 8 MB without a space. Nothing of the corpus is kept, so the peak is that of
-preparation. Prints one JSON object; the same --megabytes and --seed give the same `content_sha256`.
+preparation. Prints one JSON object; with one version of NumPy the same --megabytes and --seed give
+the same `content_sha256`, whatever --num-proc is.
 """
 
 import argparse

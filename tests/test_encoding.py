@@ -6,7 +6,7 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tinyllm import encoding
@@ -29,7 +29,7 @@ FRAGMENTS = (
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    # Every pair of fragments, and more of blanks: most wrong cuts then part two characters that are merged.
+    # Every pair of fragments, and triples of blanks: most wrong cuts then part what is merged.
     pairs = ["".join(pair) for pair in product(FRAGMENTS, repeat=2)] * 2
     blanks = ["".join(blank) for blank in product(" \n\r\t", repeat=3)] * 2
     return train_tokenizer([*TEXTS, *pairs, *blanks], 2000)
@@ -97,6 +97,9 @@ def test_encoding_leaves_the_callers_tokenizer_as_it_was(encoder, tokenizer):
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join))
+@example("a\n \nb")
+@example("a\n\n b  c \n d")
+@example("<id>1<id> <id>\n<id>")
 def test_a_cut_at_every_safe_place_changes_no_id(encoder, text):
     places = [match.start() for match in encoding._SAFE_CUT.finditer(text)]
     edges = [0, *places, len(text)]

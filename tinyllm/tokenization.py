@@ -164,11 +164,7 @@ def sample_texts(
     """
     heap: list[tuple[int, int, str]] = []
     held = 0
-    pieces = (
-        piece
-        for document in documents
-        for piece in split_text(_text_to_learn(document))
-    )
+    pieces = (piece for document in documents for piece in split_text(_text_to_learn(document)))
     for position, text in enumerate(pieces):
         digest = hashlib.blake2b(f"{seed} {position}".encode(), digest_size=8).digest()
         heapq.heappush(heap, (-int.from_bytes(digest, "big"), position, text))
