@@ -16,7 +16,12 @@ import torch
 from saves import make_save, names, write_files
 from transformers import Trainer, TrainerControl, TrainerState, TrainingArguments
 
-from tinyllm.callbacks import AsyncCheckpointSync, MirrorFailedError, StopOnSignal
+from tinyllm.callbacks import (
+    AsyncCheckpointSync,
+    MirrorFailedError,
+    StopOnSignal,
+    StuckWeights,
+)
 from tinyllm.checkpoints import list_checkpoints, verify
 
 REPOSITORY = Path(__file__).parent.parent
@@ -359,3 +364,27 @@ def test_all_ranks_stop_at_the_same_step(tmp_path: Path) -> None:
     ]  # fmt: skip
     said = [process.communicate()[0] for process in ranks]
     assert said == ["2 143\n", "2 143\n"]
+
+
+def stuck_after(weights: list[torch.Tensor], every: int = 2) -> set[str]:
+    """Names the callback calls stuck when a model's only weight takes these values step by step."""
+    watch, model = StuckWeights(every), torch.nn.Linear(2, 1, bias=False)
+    for step, weight in enumerate(weights, 1):
+        model.weight.data = weight
+        watch.on_step_end(None, TrainerState(global_step=step), TrainerControl(), model=model)
+    return watch.stuck
+
+
+def test_a_weight_that_kept_every_bit_is_called_stuck(capsys):
+    assert stuck_after([torch.ones(1, 2)] * 4) == {"weight"}
+    assert "no bit of weight" in capsys.readouterr().out
+
+
+def test_a_weight_that_moved_by_one_bit_is_not():
+    moved = torch.nextafter(torch.ones(1, 2), torch.zeros(1, 2))
+    assert stuck_after([torch.ones(1, 2), torch.ones(1, 2), moved, moved]) == set()
+
+
+def test_a_stuck_weight_is_named_once(capsys):
+    stuck_after([torch.ones(1, 2)] * 8)
+    assert capsys.readouterr().out.count("no bit of") == 1

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from tiny_runs import TINY, arguments, weights, write_corpus
 
 import model_config
@@ -128,3 +130,20 @@ def test_without_data_and_default_folders_it_says_so_and_trains_on_the_sample(
     assert "training on the bundled sample" in said
     assert "--epochs 8.0" in said
     assert "--grad-accum" not in said.split("\n")[0]
+
+
+def test_bf16_moves_every_norm_and_learns_as_much_as_fp32(corpus: Path, tmp_path: Path):
+    heldout = {}
+    for precision in ("bf16", "fp32"):
+        out = tmp_path / precision
+        train.main(arguments(corpus, out, "--precision", precision, "--lr", "3e-4", steps=150))
+        state = json.loads((out / "checkpoint-150" / "trainer_state.json").read_text())
+        heldout[precision] = [
+            row["eval_loss"] for row in state["log_history"] if "eval_loss" in row
+        ]
+    weights = load_file(tmp_path / "bf16" / "model.safetensors")
+    norms = {name: weight for name, weight in weights.items() if "norm" in name}
+    assert all(weight.dtype == torch.bfloat16 for weight in norms.values())
+    assert not [name for name, weight in norms.items() if (weight == 1).all()]
+    assert heldout["bf16"][-1] == pytest.approx(heldout["fp32"][-1], rel=0.01)
+    assert heldout["bf16"][-1] < heldout["bf16"][0] - 0.5

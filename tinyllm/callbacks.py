@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import uuid
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -21,7 +22,13 @@ from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.progress import ERASE_LINE, ProgressLines
 
-__all__ = ["AsyncCheckpointSync", "MirrorFailedError", "ProgressLines", "StopOnSignal"]
+__all__ = [
+    "AsyncCheckpointSync",
+    "MirrorFailedError",
+    "ProgressLines",
+    "StopOnSignal",
+    "StuckWeights",
+]
 
 RUN_FILE = "run.json"
 PATIENCE_SECONDS = 120.0
@@ -237,3 +244,35 @@ class StopOnSignal(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         self.restore()
+
+
+class StuckWeights(TrainerCallback):
+    """Warns, once a tensor, of weights that kept every bit for `every` steps.
+
+    That is how updates look that the weights' precision rounds away.
+    """
+
+    def __init__(self, every: int = 100) -> None:
+        self.every = every
+        self.stuck: set[str] = set()
+        self._before: dict[str, int] = {}
+
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        if state.global_step % self.every or not state.is_world_process_zero:
+            return
+        now = {name: _checksum(weight) for name, weight in kwargs["model"].named_parameters()}
+        same = {name for name, value in now.items() if self._before.get(name) == value}
+        if new := sorted(same - self.stuck):
+            self.stuck.update(new)
+            _say_over_bar(
+                f"warning: no bit of {', '.join(new[:3])}{' …' if len(new) > 3 else ''} "
+                f"({len(new)} of {len(now)} tensors) changed in {self.every} steps: "
+                "raise --lr, or train with --precision fp32"
+            )
+        self._before = now
+
+
+def _checksum(weight: torch.Tensor) -> int:
+    return zlib.crc32(weight.detach().cpu().contiguous().view(torch.uint8).numpy().data)

@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from tinyllm import checkpoints
+from tinyllm.callbacks import StuckWeights
 from tinyllm.console import say
 from tinyllm.evaluation import heldout_loss
 from tinyllm.optimizers import build_optimizer
@@ -84,7 +85,7 @@ class PretrainTrainer(Trainer):
             eval_dataset=heldout_blocks.with_format("numpy"),
             data_collator=collate,
             processing_class=tokenizer,
-            callbacks=[FinalStep(), *callbacks],
+            callbacks=[FinalStep(), StuckWeights(), *callbacks],
         )
         self.remove_callback(PrinterCallback)  # ProgressLines speaks instead
         self.run = run
