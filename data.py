@@ -4,6 +4,7 @@ python data.py my_logs/ --scope voice        # the ledger: what is kept, what is
 python data.py my_logs/ --show 3             # three documents as the model will see them
 """
 
+import contextlib
 import json
 import os
 import random
@@ -42,9 +43,13 @@ def read_corpus(
 
 
 def iter_documents(paths: Sequence[StrPath], scope: str) -> Iterator[str]:
-    """Each document as text, role tokens spelled out. Raises UserError as `read_corpus` does."""
-    for document in read_corpus(paths, scope):
-        yield document.render()
+    """Each document as text, role tokens spelled out; none where the scope keeps nothing.
+
+    Raises UserError for paths without files and for an unknown scope.
+    """
+    with contextlib.suppress(NothingKept):
+        for document in read_corpus(paths, scope):
+            yield document.render()
 
 
 def build_parser() -> Parser:

@@ -141,3 +141,8 @@ def test_all_real_logs_are_booked_to_the_last_byte(shared_logs):
                 assert corpus.ledger.documents == 0
             booked = sum(tally.bytes for tally in corpus.ledger.fates.values())
             assert booked == path.stat().st_size, path
+
+
+def test_iterating_over_what_no_scope_keeps_yields_nothing(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"other": 1}\n')
+    assert list(data.iter_documents([tmp_path], "voice")) == []
