@@ -95,7 +95,7 @@ def test_encoding_leaves_the_callers_tokenizer_as_it_was(encoder, tokenizer):
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join))
 @example("a\n \nb")
 @example("a\n\n b  c \n d")
@@ -107,7 +107,7 @@ def test_a_cut_at_every_safe_place_changes_no_id(encoder, text):
     assert ids_of(encoder, *pieces) == ids_of(encoder, text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.text(max_size=200), st.integers(4, 30))
 def test_pieces_add_up_to_the_text_and_have_bounded_length(text, size):
     pieces = list(split_text(text, size))

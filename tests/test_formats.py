@@ -126,7 +126,7 @@ def check(known: Format, record: dict[str, Any]) -> Parsed | None:
 
 @pytest.mark.parametrize("known", FORMATS, ids=NAMES)
 @given(record=near_misses())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_record_that_nearly_fits_is_parsed_or_unknown_but_never_an_error(
     known: Format, record: dict[str, Any]
 ):
@@ -136,7 +136,7 @@ def test_a_record_that_nearly_fits_is_parsed_or_unknown_but_never_an_error(
 
 @pytest.mark.parametrize("known", FORMATS, ids=NAMES)
 @given(record=st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_arbitrary_values_under_known_keys_are_never_an_error(
     known: Format, record: dict[str, Any]
 ):
@@ -145,7 +145,7 @@ def test_arbitrary_values_under_known_keys_are_never_an_error(
 
 
 @given(record=VALUES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_json_value_can_be_recognised_or_not(record: Any):
     known = recognise(record)
     assert known is None or isinstance(record, dict)

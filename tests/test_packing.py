@@ -353,7 +353,7 @@ def test_progress_tells_bytes_encoded_then_tokens_packed(tmp_path, encoder):
     assert calls[-1] == ("packing", everything, everything)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     texts=st.lists(st.text(min_size=1, max_size=60), min_size=1, max_size=12),
     block_size=st.integers(2, 40),

@@ -7,22 +7,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from tiny_runs import TINY, arguments, run_child, weights, write_corpus
+from tiny_runs import arguments, run_child, weights, write_corpus
 
-import model_config
 import train
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _tiny_preset(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(model_config.PRESETS, "tiny", TINY)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "logs")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tiny_preset")]
 
 
 def logged_steps(out: Path, step: int) -> list[int]:

@@ -6,24 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_runs import TINY, arguments, weights, write_corpus
+from tiny_runs import arguments, weights
 
-import model_config
 import train
 from tinyllm import preparing
 from tinyllm.corpus import Corpus
 
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _tiny_preset(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(model_config.PRESETS, "tiny", TINY)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return write_corpus(tmp_path / "logs")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("tiny_preset")]
 
 
 def losses(out: Path) -> list[float]:
