@@ -4,6 +4,7 @@ python export_gguf.py                        # the model in checkpoints/, as f16
 python export_gguf.py checkpoints/checkpoint-500 --type q8_0 --out small.gguf
 """
 
+import os
 import re
 import sys
 import time
@@ -26,6 +27,7 @@ from tinyllm.gguf.ollama import HEADER, MODELFILE, modelfile
 from tinyllm.gguf.tensors import FILE_TYPES, few
 from tinyllm.runs import read_run
 
+MAGIC = b"GGUF"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 
 
@@ -89,6 +91,19 @@ def default_out(source: Path, name: str, file_type: str) -> Path:
     return folder / f"{name}-{file_type}.gguf"
 
 
+def check_out(out: Path) -> None:
+    """Raise UserError unless `out` is free in an existing folder, or a GGUF file to replace."""
+    if out.is_dir() or not out.parent.is_dir():
+        raise UserError(f"--out {out} is not a file in an existing folder: give another name")
+    if not os.path.lexists(out):
+        return
+    if out.is_file():
+        with out.open("rb") as file:
+            if file.read(len(MAGIC)) in (MAGIC, b""):
+                return
+    raise UserError(f"--out {out} is there already and no GGUF file: give another name")
+
+
 def export(args: Namespace) -> int:
     """Find, read, write, tell."""
     started = time.monotonic()
@@ -97,8 +112,7 @@ def export(args: Namespace) -> int:
     out = args.out or default_out(source, name, args.file_type)
     model = read_model(source)
     try:
-        if out.is_dir() or not out.parent.is_dir():
-            raise UserError(f"--out {out} is not a file in an existing folder: give another name")
+        check_out(out)
         written = write_gguf(model, out, args.file_type, name)
         wrote_modelfile = write_modelfile(model, out)
     except OSError as error:

@@ -42,10 +42,10 @@ from tinyllm.plan import (
     world_size,
 )
 from tinyllm.preparing import PreparedData, RunTokenizer, prepare_blocks, prepare_tokenizer
-from tinyllm.processes import from_main_process
+from tinyllm.processes import device_type, from_main_process
 from tinyllm.resuming import Resumed, enter_out, find_resume
 from tinyllm.runs import Run, new_run_id, refuse_differences
-from tinyllm.trainer import KeepCheckpoints, PretrainTrainer
+from tinyllm.trainer import KeepCheckpoints, PretrainTrainer, check_report_to
 
 __all__ = ["AsyncCheckpointSync", "main"]
 
@@ -173,13 +173,6 @@ def parse(argv: Sequence[str] | None) -> Namespace:
     return args
 
 
-def device_type() -> str:
-    """The kind of device Trainer will use."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
 def plan_precision(args: Namespace, resumed: Resumed | None) -> Precision:
     """Precision by hardware, by flag, or, where a run goes on, the one it began with."""
     requested = args.precision
@@ -189,13 +182,13 @@ def plan_precision(args: Namespace, resumed: Resumed | None) -> Precision:
         automatic = choose_precision("auto", device_type())
         requested = {"bf16": "bf16-autocast"}.get(automatic.name, automatic.name)
     precision = choose_precision(requested, device_type())
+    if args.adam8bit and precision.weights != torch.float32:
+        raise UserError(
+            "--8bit-adam has no bf16 weights: they would be rounded without a Kahan sum; "
+            "give --precision bf16-autocast or fp32"
+        )
     if args.adam8bit:
         import_bitsandbytes()
-        if precision.weights != torch.float32:
-            raise UserError(
-                "--8bit-adam has no bf16 weights: they would be rounded without a Kahan sum; "
-                "give --precision bf16-autocast or fp32"
-            )
     return precision
 
 
@@ -324,6 +317,7 @@ def finish(
 def train(args: Namespace) -> int:
     """Plan, prepare, train, finish. Returns the exit code."""
     check_numbers(args)
+    check_report_to(args.report_to)
     check_folders(args.out, args.sync_out)
     transformers_logging.set_verbosity(logging.ERROR)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -357,7 +351,7 @@ def train(args: Namespace) -> int:
     size = trainer.network.num_parameters() / 1e6
     say(f"model     {args.size}, {size:.2f}M parameters, random weights")
     say(f"precision {precision.name}: {precision.reason}")
-    announce_steps(args, steps, run.settings)
+    announce_steps(args, steps, run.settings, prepared.stats.block_size)
     return fit(args, trainer, watch, checkpoint, lambda: finish(args, trainer, prepared, run))
 
 

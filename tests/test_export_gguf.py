@@ -254,8 +254,7 @@ def test_an_interrupted_export_leaves_the_earlier_file_and_nothing_else(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gguf_export, "encode", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        export_gguf.main([str(model), "--out", str(model / "out.gguf")])
+    assert export_gguf.main([str(model), "--out", str(model / "out.gguf")]) == 130
     assert {path: path.read_bytes() for path in model.iterdir()} == before
 
 

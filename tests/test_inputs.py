@@ -130,3 +130,8 @@ def test_paths_without_files_are_refused_by_name(tmp_path, monkeypatch, given, w
 def test_no_path_at_all_is_refused():
     with pytest.raises(UserError, match="no input was named"):
         find_files([])
+
+
+def test_a_name_longer_than_a_file_system_allows_is_one_sentence():
+    with pytest.raises(UserError, match="no such file or folder"):
+        find_files(["x" * 5000])

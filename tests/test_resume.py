@@ -177,6 +177,14 @@ def test_logs_that_grew_meanwhile_leave_a_resumed_run_its_own_data(
     assert "goes on with the data it began with" in capsys.readouterr().out
 
 
+def test_logs_that_are_gone_do_not_stop_a_run_whose_data_is_prepared(corpus: Path, tmp_path: Path):
+    out = tmp_path / "out"
+    train.main(arguments(corpus, tmp_path / "straight", steps=8))
+    train.main(arguments(corpus, out, steps=4))
+    shutil.rmtree(corpus)
+    assert train.main([*arguments(corpus, out, steps=8), "--resume"]) == 0
+
+
 def test_another_file_in_data_is_mapped_and_said(
     corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

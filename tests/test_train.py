@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import datasets
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -136,3 +137,19 @@ def test_bf16_moves_every_norm_and_learns_as_much_as_fp32(corpus: Path, tmp_path
     assert not [name for name, weight in norms.items() if (weight == 1).all()]
     assert heldout["bf16"][-1] == pytest.approx(heldout["fp32"][-1], rel=0.01)
     assert heldout["bf16"][-1] < heldout["bf16"][0] - 0.5
+
+
+def test_the_caches_of_hugging_face_are_never_touched(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    theirs = tmp_path / "hf-datasets" / "another-project"
+    theirs.mkdir(parents=True)
+    (theirs / "marker").write_text("still here")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(theirs.parent))
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", theirs.parent)
+    command = arguments(corpus, tmp_path / "out", steps=4)
+    train.main(command)
+    train.main([*command, "--resume"])
+    train.main([*command, "--cache", str(tmp_path / "other-cache")])
+    assert [path.name for path in theirs.parent.rglob("*")] == ["another-project", "marker"]
+    assert (theirs / "marker").read_text() == "still here"

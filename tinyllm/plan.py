@@ -14,6 +14,7 @@ from tinyllm.errors import UserError
 from tinyllm.packing import PackStats
 
 MIN_BLOCK_SIZE = 8
+MAX_EPOCHS = 1_000_000
 
 
 def world_size() -> int:
@@ -60,8 +61,8 @@ def check_numbers(args: Namespace) -> None:
             raise UserError(f"{flag} is {value} and must be {least} or more")
     if args.max_steps == 0 or args.max_steps < -1:
         raise UserError(f"--max-steps is {args.max_steps}: give 1 or more, or -1 to go by --epochs")
-    if not 0 < args.epochs < math.inf:
-        raise UserError(f"--epochs is {args.epochs} and must be above 0")
+    if not 0 < args.epochs <= MAX_EPOCHS:
+        raise UserError(f"--epochs is {args.epochs}: give more than 0, and {MAX_EPOCHS:,} at most")
     if args.lr is not None and not 0 < args.lr < math.inf:
         raise UserError(f"--lr is {args.lr} and must be above 0")
     if not 0 <= args.eval_fraction < 1:
@@ -112,9 +113,11 @@ def announce_data(stats: PackStats, args: Namespace) -> None:
         say("          a single document: nothing is held out, so no held-out loss")
 
 
-def announce_steps(args: Namespace, steps: Schedule, settings: Mapping[str, Any]) -> None:
+def announce_steps(
+    args: Namespace, steps: Schedule, settings: Mapping[str, Any], block_size: int
+) -> None:
     """What is about to happen."""
-    tokens = settings["global_batch"] * args.block_size
+    tokens = settings["global_batch"] * block_size
     say(
         f"steps     {steps.total_steps:,} of {tokens:,} tokens ({steps.steps_per_epoch:,} an epoch)"
         f", {settings['optimizer']}, peak learning rate {settings['learning_rate']:g}"

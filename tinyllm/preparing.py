@@ -11,9 +11,10 @@ from datasets import Dataset
 from transformers import AutoTokenizer
 
 from tinyllm import packing
-from tinyllm.cache import MARKER, build_once, cache_root, fingerprint
+from tinyllm.cache import CACHE_VARIABLE, MARKER, build_once, cache_root, fingerprint
 from tinyllm.console import Phase, say
 from tinyllm.corpus import Corpus
+from tinyllm.errors import UserError
 from tinyllm.reading.inputs import InputFile, find_files
 from tinyllm.runs import Run
 from tinyllm.tokenization import (
@@ -68,7 +69,16 @@ def _corpus(args: Namespace, phase: str) -> Corpus:
 
 
 def _root(args: Namespace) -> Path:
-    return args.cache.expanduser().absolute() if args.cache else cache_root()
+    """The cache's folder, made if it is missing; UserError if it can't be."""
+    root: Path = args.cache.absolute() if args.cache else cache_root()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"the cache {root} can't be made ({error.strerror or error}): give another folder "
+            f"with --cache or {CACHE_VARIABLE}"
+        ) from error
+    return root
 
 
 def prepare_tokenizer(args: Namespace, kept: Path | None) -> RunTokenizer:
@@ -109,26 +119,42 @@ def _waiting() -> None:
 def prepare_blocks(args: Namespace, tokenizer: RunTokenizer, resumed: Run | None) -> PreparedData:
     """Token blocks for these settings, prepared or out of the cache.
 
-    A resumed run whose inputs have grown meanwhile keeps the blocks it began with where the cache
-    still has them.
+    A resumed run whose inputs have grown, or gone, meanwhile keeps the blocks it began with where
+    the cache still has them.
     """
-    files = find_files(args.data)
-    key = fingerprint(
+    root = _root(args)
+    began_with = _began_with(root, args, resumed)
+    try:
+        key = _blocks_key(args, tokenizer)
+    except UserError:
+        if began_with is None:
+            raise
+        key = ""
+    if began_with is not None:
+        if began_with.name != key:
+            say("the logs changed since this run began: it goes on with the data it began with")
+        return _open(began_with)
+    return _open(build_once(root, key, _builder(args, tokenizer), _waiting))
+
+
+def _blocks_key(args: Namespace, tokenizer: RunTokenizer) -> str:
+    return fingerprint(
         {
-            **_corpus_key(args, files),
+            **_corpus_key(args, find_files(args.data)),
             "tokenizer": tokenizer.fingerprint,
             "block_size": args.block_size,
             "seed": args.seed,
             "eval_fraction": args.eval_fraction,
         }
     )
-    root = _root(args)
-    if resumed and resumed.data_key != key and resumed.settings["data"] == list(args.data):
-        began_with = root / resumed.data_key
-        if (began_with / MARKER).is_file():
-            say("the logs changed since this run began: it goes on with the data it began with")
-            return _open(began_with)
-    return _open(build_once(root, key, _builder(args, tokenizer), _waiting))
+
+
+def _began_with(root: Path, args: Namespace, resumed: Run | None) -> Path | None:
+    """The prepared data a resumed run began with, if --data is as it was and the cache has it."""
+    if resumed is None or resumed.settings["data"] != list(args.data):
+        return None
+    folder = root / resumed.data_key
+    return folder if (folder / MARKER).is_file() else None
 
 
 def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]:
@@ -163,10 +189,16 @@ def _packing_progress() -> packing.Progress:
 
 def _open(folder: Path) -> PreparedData:
     packed = packing.open_packed(folder)
+    try:
+        ledger = (folder / LEDGER_FILE).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the prepared data in {folder} is damaged ({error}): remove that folder, start again"
+        ) from error
     return PreparedData(
         train=packed.train,
         heldout=packed.heldout,
         stats=packed.stats,
         key=folder.name,
-        ledger=(folder / LEDGER_FILE).read_text(encoding="utf-8"),
+        ledger=ledger,
     )

@@ -1,4 +1,4 @@
-"""What one process of a run under torchrun finds out for all of them."""
+"""What a run's processes compute on, and what one of them finds out for all."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,6 +11,13 @@ from tinyllm.errors import UserError
 from tinyllm.plan import world_size
 
 T = TypeVar("T")
+
+
+def device_type() -> str:
+    """The kind of device Trainer will use."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def from_main_process(find: Callable[[], T]) -> T:

@@ -1,14 +1,30 @@
 """Where a launch begins: at a sound checkpoint of --out or --sync-out, or fresh."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinyllm import checkpoints
+from tinyllm.checkpoints.publishing import as_name
 from tinyllm.console import say
+from tinyllm.errors import UserError
 from tinyllm.report import REPORT_FILE
 from tinyllm.runs import RUN_FILE, Run, announce_changes, read_run
 
-MODEL_FILE = "model.safetensors"
+# What `PretrainTrainer.save_final` writes, with all versions of the libraries.
+FINAL_FILES = (
+    "model.safetensors",
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+    "training_args.bin",
+    REPORT_FILE,
+    "README.md",
+    RUN_FILE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +60,9 @@ def enter_out(out: Path, sync_out: Path | None, resumed: Resumed | None, run: Ru
     for folder in folders:
         if resumed is None:
             moved += checkpoints.set_aside_earlier(folder, run.run_id)
-            moved += _set_aside_model(folder)
         else:
             moved += checkpoints.set_aside_newer(folder, run.run_id, resumed.checkpoint.step)
+        moved += _set_aside_model(folder, run.run_id)
     for path in moved:
         say(f"an earlier run's {path.name} was moved to {path.parent}")
     if resumed is not None:
@@ -59,13 +75,25 @@ def enter_out(out: Path, sync_out: Path | None, resumed: Resumed | None, run: Ru
     return local
 
 
-def _set_aside_model(folder: Path) -> list[Path]:
-    """Move an earlier run's final model away, so that nobody exports it as the new run's."""
-    if not (folder / RUN_FILE).exists() or not (folder / MODEL_FILE).exists():
+def _set_aside_model(folder: Path, run_id: str) -> list[Path]:
+    """Move what lies under a final model's names away, unless it is this run's own.
+
+    An earlier run's model would be exported as the new one's; a stranger's would be overwritten.
+    """
+    owner = _owner(folder)
+    if owner == as_name(run_id):
         return []
-    earlier = folder / f"earlier-{read_run(folder).run_id}"
+    earlier = folder / f"earlier-{owner}"
     return [
         checkpoints.set_aside(folder / name, earlier / name)
-        for name in (MODEL_FILE, RUN_FILE, REPORT_FILE)
-        if (folder / name).exists()
+        for name in FINAL_FILES
+        if os.path.lexists(folder / name)
     ]
+
+
+def _owner(folder: Path) -> str:
+    """The id of the run whose final model lies in `folder`, as a part of a file name."""
+    try:
+        return as_name(read_run(folder).run_id)
+    except UserError:
+        return "unmarked"

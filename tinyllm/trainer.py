@@ -19,10 +19,12 @@ from transformers import (
     TrainerState,
     TrainingArguments,
 )
+from transformers.integrations.integration_utils import get_available_reporting_integrations
 
 from tinyllm import checkpoints
 from tinyllm.callbacks import StuckWeights
 from tinyllm.console import say
+from tinyllm.errors import UserError
 from tinyllm.evaluation import heldout_loss
 from tinyllm.optimizers import build_optimizer
 from tinyllm.runs import Run
@@ -35,6 +37,16 @@ def collate(rows: Sequence[dict[str, Any]]) -> dict[str, torch.Tensor]:
     """
     ids = torch.from_numpy(np.stack([row["input_ids"] for row in rows]).astype(np.int64))
     return {"input_ids": ids, "labels": ids.clone()}
+
+
+def check_report_to(name: str) -> None:
+    """Raise UserError if Trainer can't report to `name` here."""
+    installed: list[str] = get_available_reporting_integrations()  # type: ignore[no-untyped-call]
+    if name not in ("none", "all", *installed):
+        known = ", ".join(["none", *installed])
+        raise UserError(
+            f"--report-to {name!r} is unknown or not installed: `pip install` it, or give {known}"
+        )
 
 
 class FinalStep(TrainerCallback):

@@ -65,7 +65,7 @@ def _each_once(found: dict[str, InputFile]) -> Iterator[InputFile]:
 def _expand(given: str) -> list[InputFile]:
     """The files behind one argument; UserError if there is none."""
     path = _expand_home(given)
-    if given and (path.exists() or path.is_symlink()):
+    if given and os.path.lexists(path):
         files = _list(path)
         if not files:
             raise UserError(f"the folder {given!r} holds no files: name one with logs in it")
