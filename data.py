@@ -57,7 +57,9 @@ def build_parser() -> Parser:
     parser = Parser(prog="data.py", description=__doc__.splitlines()[0])
     parser.add_argument("--version", action="version", version=f"tinyllm {__version__}")
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs")
-    parser.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to keep")
+    parser.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to keep: "
+                        "voice leaves out tool output, assistant all but the agent's "
+                        "(default: %(default)s)")  # fmt: skip
     parser.add_argument(
         "--relabel",
         action="append",

@@ -55,100 +55,83 @@ SAMPLE = Path(__file__).parent / "sample"
 SAMPLE_SETTINGS = {"epochs": 8.0, "batch_size": 2, "grad_accum": 1}
 
 
+# fmt: off
+def _add_data_flags(parser: Parser) -> None:
+    group = parser.add_argument_group("data")
+    group.add_argument("--data", nargs="+", metavar="PATH", help="files, folders, globs "
+                       f"(default: {' '.join(DEFAULT_DATA)}, or else the sample)")
+    group.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to learn: "
+                       "voice leaves out tool output, assistant all but the agent's "
+                       "(default: %(default)s)")
+    group.add_argument("--relabel", action="append", metavar="FORMAT.ROLE=ROLE", default=[],
+                       help="who speaks, e.g. openai_chat.user=env; may be given again")
+    group.add_argument("--strict", action="store_true", help="any unreadable record is fatal")
+    group.add_argument("--tokenizer", default="tokenizer", metavar="FOLDER",
+                       help="or `auto`: train one on the data (default: the bundled one)")
+    group.add_argument("--block-size", type=int, default=BLOCK_SIZE, metavar="TOKENS",
+                       help="a training sequence, and the model's context (default: %(default)s)")
+    group.add_argument("--eval-fraction", type=float, default=0.01, metavar="SHARE",
+                       help="of documents held out, never trained on; 0 = none "
+                       "(default: %(default)s)")
+    group.add_argument("--num-proc", type=int, default=os.cpu_count() or 1, metavar="N",
+                       help="workers that encode text; the result is the same for any "
+                       "(default: one a core)")
+    group.add_argument("--cache", type=Path, metavar="FOLDER",
+                       help="prepared data (default: $TINYLLM_CACHE or ~/.cache/tinyllm)")
+
+
+def _add_model_flags(parser: Parser) -> None:
+    group = parser.add_argument_group("model and optimizer")
+    group.add_argument("--size", choices=list(PRESETS), default="nano",
+                       help="8M, 20M, 48M, 84M parameters with 8,000 tokens (default: %(default)s)")
+    group.add_argument("--epochs", type=float, default=1.0, metavar="N",
+                       help="passes over the data (default: 1, on the sample 8)")
+    group.add_argument("--max-steps", type=int, default=-1, metavar="STEPS",
+                       help="overrides --epochs; -1 = off (default)")
+    group.add_argument("--batch-size", type=int, default=8, metavar="BLOCKS",
+                       help="a micro-batch of one process (default: 8, on the sample 2)")
+    group.add_argument("--grad-accum", type=int, default=4, metavar="N",
+                       help="micro-batches a step (default: 4, on the sample 1)")
+    group.add_argument("--lr", type=float, metavar="RATE",
+                       help="peak learning rate (default: 2e-3 for nano, less the wider the model)")
+    group.add_argument("--precision", default="auto", metavar="NAME", help="fp32, bf16 (weights), "
+                       "bf16-autocast, fp16-autocast; auto = by hardware (default)")
+    group.add_argument("--8bit-adam", action="store_true", dest="adam8bit",
+                       help="AdamW moments in 8 bits (bitsandbytes)")
+    group.add_argument("--grad-checkpoint", action="store_true",
+                       help="less activation memory for about a third more compute")
+    group.add_argument("--seed", type=int, default=42, metavar="N",
+                       help="of weights, order and samples (default: %(default)s)")
+
+
+def _add_checkpoint_flags(parser: Parser) -> None:
+    group = parser.add_argument_group("checkpoints")
+    group.add_argument("--out", type=Path, default=Path("checkpoints"), metavar="FOLDER",
+                       help="checkpoints and the final model (default: %(default)s)")
+    group.add_argument("--sync-out", type=Path, metavar="FOLDER",
+                       help="mirror checkpoints here in the background, e.g. a mounted drive")
+    group.add_argument("--save-steps", type=int, default=500, metavar="STEPS",
+                       help="from save to save, each with a held-out loss (default: %(default)s)")
+    group.add_argument("--keep-recent", type=int, default=1, metavar="N",
+                       help="newest N saves are kept (default: %(default)s)")
+    group.add_argument("--keep-every", type=int, default=0, metavar="K",
+                       help="every K-th save is kept for good; 0 = off (default)")
+    group.add_argument("--resume", action="store_true",
+                       help="go on from the newest sound checkpoint of --out and --sync-out")
+    group.add_argument("--report-to", default="none", metavar="NAME",
+                       help="what Trainer takes, e.g. trackio (default: %(default)s)")
+# fmt: on
+
+
 def build_parser() -> Parser:
     """Every flag, in groups, with its unit and its "off" value."""
     parser = Parser(
-        prog="train.py", description=__doc__.splitlines()[0], epilog="The page README.md has more."
+        prog="train.py", description=__doc__.splitlines()[0], epilog="README.md has more."
     )
     parser.add_argument("--version", action="version", version=f"tinyllm {__version__}")
-
-    group = parser.add_argument_group("data")
-    group.add_argument("--data", nargs="+", metavar="PATH", help="files, folders, globs")
-    group.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to learn")
-    group.add_argument(
-        "--relabel",
-        action="append",
-        metavar="FORMAT.ROLE=ROLE",
-        default=[],
-        help="who speaks, e.g. openai_chat.user=env; may be given again",
-    )
-    group.add_argument("--strict", action="store_true", help="any unreadable record is fatal")
-    group.add_argument(
-        "--tokenizer",
-        default="tokenizer",
-        metavar="FOLDER",
-        help="or `auto`: train one on the data (default: the bundled one)",
-    )
-    group.add_argument("--block-size", type=int, default=BLOCK_SIZE, metavar="TOKENS")
-    group.add_argument(
-        "--eval-fraction",
-        type=float,
-        default=0.01,
-        metavar="SHARE",
-        help="documents held out, never trained on; 0 = none",
-    )
-    group.add_argument(
-        "--num-proc",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="workers that encode text; the result is the same for any",
-    )
-    group.add_argument(
-        "--cache",
-        type=Path,
-        metavar="FOLDER",
-        help="prepared data (default: $TINYLLM_CACHE or ~/.cache/tinyllm)",
-    )
-
-    group = parser.add_argument_group("model and optimizer")
-    group.add_argument("--size", choices=list(PRESETS), default="nano")
-    group.add_argument("--epochs", type=float, default=1.0, help="passes over the data")
-    group.add_argument("--max-steps", type=int, default=-1, help="overrides --epochs; -1 = off")
-    group.add_argument("--batch-size", type=int, default=8, help="blocks a micro-batch")
-    group.add_argument("--grad-accum", type=int, default=4, help="micro-batches a step")
-    group.add_argument("--lr", type=float, help="peak learning rate (default: tuned, by width)")
-    group.add_argument(
-        "--precision",
-        default="auto",
-        help="auto, fp32, bf16 (weights), bf16-autocast, fp16-autocast; auto = by hardware",
-    )
-    group.add_argument(
-        "--8bit-adam",
-        action="store_true",
-        dest="adam8bit",
-        help="AdamW moments in 8 bits (bitsandbytes)",
-    )
-    group.add_argument(
-        "--grad-checkpoint",
-        action="store_true",
-        help="less activation memory for about a third more compute",
-    )
-    group.add_argument("--seed", type=int, default=42)
-
-    group = parser.add_argument_group("checkpoints")
-    group.add_argument("--out", type=Path, default=Path("checkpoints"), metavar="FOLDER")
-    group.add_argument(
-        "--sync-out",
-        type=Path,
-        metavar="FOLDER",
-        help="mirror checkpoints here in the background, e.g. a mounted drive",
-    )
-    group.add_argument("--save-steps", type=int, default=500, metavar="STEPS")
-    group.add_argument("--keep-recent", type=int, default=1, metavar="N", help="newest N are kept")
-    group.add_argument(
-        "--keep-every",
-        type=int,
-        default=0,
-        metavar="K",
-        help="every K-th save is kept for good; 0 = off",
-    )
-    group.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on from the newest sound checkpoint of --out and --sync-out",
-    )
-    group.add_argument("--report-to", default="none", help="what Trainer takes, e.g. trackio")
+    _add_data_flags(parser)
+    _add_model_flags(parser)
+    _add_checkpoint_flags(parser)
     return parser
 
 
