@@ -1,6 +1,7 @@
+from dataclasses import replace
 from pathlib import Path
 
-from tinyllm.report import Facts, curve, loss_svg, report_html, write_pages
+from tinyllm.report import Facts, curve, loss_svg, model_card, report_html, write_pages
 
 HISTORY = [
     {"step": 20, "loss": 4.0},
@@ -45,3 +46,8 @@ def test_pages_are_written_whole(tmp_path: Path):
     write_pages(tmp_path, FACTS)
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "README.md"}
     assert "| size | <nano> |" in (tmp_path / "README.md").read_text()
+
+
+def test_the_card_s_table_holds_whatever_a_path_is_called():
+    facts = replace(FACTS, rows=[("data", "a|b\nc")])
+    assert "| data | a\\|b c |" in model_card(facts)

@@ -75,7 +75,10 @@ def loss_svg(history: Sequence[dict[str, Any]], width: int = 720, height: int = 
         x = left + (width - left - 10) * step / last
         return x, 10 + (bottom - 10) * (high - value) / span
 
-    shapes = []
+    shapes = [
+        f'<line x1="{left}" y1="10" x2="{left}" y2="{bottom}"/>',
+        f'<line x1="{left}" y1="{bottom}" x2="{width - 10}" y2="{bottom}"/>',
+    ]
     for name, line in curves.items():
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in line))
         shapes.append(f'<polyline class="{name}" points="{path}"/>')
@@ -107,6 +110,7 @@ polyline{fill:none;stroke-width:2}.loss{stroke:#3b7dd8}.eval_loss{stroke:#d9822b
 circle.eval_loss{fill:#d9822b}
 pre{white-space:pre-wrap;overflow-wrap:anywhere}blockquote{border-left:3px solid #3b7dd8;
 margin:1rem 0;padding-left:1rem}
+line{stroke:currentColor;opacity:.3}.ledger{white-space:pre;overflow-x:auto;font-size:.75rem}
 </style>
 <h1>$title</h1>
 <table>$rows</table>
@@ -116,7 +120,7 @@ $svg
 <h2>In its own words</h2>
 $samples
 <h2>What became of every byte</h2>
-<pre>$ledger</pre>
+<pre class="ledger">$ledger</pre>
 </html>
 """)
 
@@ -140,9 +144,14 @@ def report_html(facts: Facts) -> str:
     )
 
 
+def _cell(text: str) -> str:
+    """Text for one cell of a Markdown table."""
+    return " ".join(text.replace("|", "\\|").split())
+
+
 def model_card(facts: Facts) -> str:
     """The model folder's README.md: what it is, how it was made, how to run it."""
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.rows)
+    rows = "\n".join("| {} | {} |".format(*(_cell(x) for x in row)) for row in facts.rows)
     return f"""---
 library_name: transformers
 pipeline_tag: text-generation
@@ -150,9 +159,17 @@ tags: [tinyllm, qwen3]
 ---
 # {facts.title}
 
-A small language model trained from random weights by tinyllm on one person's own logs.
-It speaks in turns: `<|system|>…<|end|>`, `<|user|>`, `<|assistant|>`, `<|env|>`, with
-`<|endoftext|>` in front of every document. It was trained on private logs: share it with care.
+A small language model trained from random weights by tinyllm, on the logs named below and nothing
+else. It speaks in turns: `<|system|>…<|end|>`, `<|user|>`, `<|assistant|>`, `<|env|>`, with
+`<|endoftext|>` in front of every document. It can repeat what it was trained on: share it only with
+those who may read the logs.
+
+```python
+from transformers import pipeline
+
+speak = pipeline("text-generation", "<this folder>")
+print(speak("<|assistant|>", max_new_tokens=60)[0]["generated_text"])
+```
 
 | | |
 |---|---|
