@@ -332,7 +332,7 @@ def train(args: Namespace) -> int:
     )
     trainer = build_trainer(args, run, prepared, tokenizer, steps, precision, watch)
     size = trainer.network.num_parameters() / 1e6
-    say(f"model     {args.size}, {size:.2f}M parameters, random weights")
+    say(f"model     {args.size}, {size:.2f}M parameters")
     say(f"precision {precision.name}: {precision.reason}")
     announce_steps(args, steps, run.settings, prepared.stats.block_size)
     return fit(args, trainer, watch, checkpoint, lambda: finish(args, trainer, prepared, run))

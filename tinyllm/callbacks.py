@@ -215,7 +215,7 @@ class StopOnSignal(TrainerCallback):
         if self._noted is None:
             self._noted = number
             # print() may be what the signal interrupted, and can't be entered twice.
-            os.write(2, b"\nstopping after this step; Ctrl-C (again) leaves at once\n")
+            os.write(2, b"\nstopping after this step; a second Ctrl-C leaves at once\n")
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
