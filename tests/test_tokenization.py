@@ -280,7 +280,7 @@ def test_the_command_writes_a_tokenizer_that_loads(tmp_path, capsys):
     [
         (["--vocab-size", "10"], "no room"),
         (["--sample-mb", "0"], "--sample-mb"),
-        (["--vocab-size", "many"], "invalid int"),
+        (["--vocab-size", "many"], "not a whole number"),
         (["--out", "{text}/below"], "can't be written"),
     ],
 )

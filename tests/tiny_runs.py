@@ -33,7 +33,7 @@ WORDS = [
 ]
 
 # Trains as `python train.py ARGS` would, with the tiny preset; sends itself a signal at a step.
-_CHILD = """
+CHILD = """
 import os, sys
 import model_config
 model_config.PRESETS["tiny"] = model_config.Preset(64, 128, 2, 2, 1)
@@ -89,7 +89,7 @@ def run_child(
     cache = cache or Path(os.environ["TINYLLM_CACHE"])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TINYLLM_CACHE": str(cache)}
     return subprocess.run(
-        [sys.executable, "-c", _CHILD, str(at), str(int(number)), *command],
+        [sys.executable, "-c", CHILD, str(at), str(int(number)), *command],
         cwd=ROOT,
         env=environment,
         capture_output=True,
