@@ -36,6 +36,19 @@ def test_a_run_leaves_a_model_a_tokenizer_a_page_and_its_newest_checkpoint(
     assert [name for name in names if name.startswith("checkpoint-")] == ["checkpoint-12"]
 
 
+def test_a_run_says_what_became_of_every_byte(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    with (corpus / "chats.jsonl").open("a") as file:
+        file.write('{"nobody": "knows this shape"}\n')
+    train.main(arguments(corpus, tmp_path / "out", steps=2))
+    said = capsys.readouterr().out
+    size = (corpus / "chats.jsonl").stat().st_size
+    assert f"{size:,}" in next(line for line in said.split("\n") if line.startswith("total"))
+    assert "{nobody}" in said
+    assert "{nobody}" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_the_loss_falls(corpus: Path, tmp_path: Path):
     train.main(arguments(corpus, tmp_path / "out", "--lr", "0.005", steps=30))
     logged = losses(tmp_path / "out")

@@ -170,7 +170,9 @@ def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]
             num_proc=args.num_proc,
             progress=_packing_progress(),
         )
-        (folder / LEDGER_FILE).write_text(corpus.ledger.table(), encoding="utf-8")
+        table = corpus.ledger.table()
+        say(table)
+        (folder / LEDGER_FILE).write_text(table, encoding="utf-8")
         (folder / "ledger.json").write_text(json.dumps(corpus.ledger.to_json()), encoding="utf-8")
 
     return build
