@@ -34,7 +34,9 @@ def test_two_processes_train_one_run_mirror_it_once_and_resume_it(tmp_path: Path
     more = ["--sync-out", str(mirror), "--batch-size", "1"]
     first = run_two(tmp_path, arguments(corpus, out, *more, steps=4))
     assert first.returncode == 0, first.stderr
-    assert first.stdout.count("safe in") == 2  # the checkpoint and the final model, each once
+    assert (mirror / "checkpoint-4" / "manifest.json").exists()
+    assert (mirror / "model.safetensors").read_bytes() == (out / "model.safetensors").read_bytes()
+    assert first.stdout.count("done ") == 1  # one process speaks
     second = run_two(tmp_path, [*arguments(corpus, out, *more, steps=8), "--resume"])
     assert second.returncode == 0, second.stderr
     assert "resuming at step 4" in second.stdout
