@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_the_same_settings_are_not_refused():
 def test_a_changed_learning_rate_is_said_not_refused():
     changed = {**SETTINGS, "learning_rate": 5e-4}
     refuse_differences(RUN, changed)
-    lines = announce_changes(RUN, RUN.with_settings(learning_rate=5e-4), step=7)
+    lines = announce_changes(RUN, replace(RUN, settings=changed), step=7)
     assert lines == ["--lr was 0.001 and is 0.0005 from step 7 on"]
 
 

@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tinyllm.checkpoints import check_retention, ordinal_of
+from tinyllm.checkpoints import check_retention, folders_overlap, ordinal_of
 from tinyllm.checkpoints.copying import replace_file
 from tinyllm.checkpoints.mirror import DrainResult, Mirror
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.progress import ERASE_LINE, ProgressLines
+from tinyllm.runs import RUN_FILE
 
 __all__ = [
     "AsyncCheckpointSync",
@@ -30,7 +31,6 @@ __all__ = [
     "StuckWeights",
 ]
 
-RUN_FILE = "run.json"
 PATIENCE_SECONDS = 120.0
 
 
@@ -149,8 +149,7 @@ def _say_over_bar(text: str) -> None:
 
 
 def _refuse_overlap(sync_dir: Path, out: Path) -> None:
-    a, b = sync_dir.resolve(), out.resolve()
-    if a == b or a in b.parents or b in a.parents:
+    if folders_overlap(sync_dir, out):
         raise UserError(
             f"the mirror {sync_dir} and the output folder {out} overlap: "
             "give the mirror a folder of its own"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tinyllm.checkpoints import folders_overlap
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.packing import PackStats
@@ -72,13 +73,11 @@ def check_numbers(args: Namespace) -> None:
 def check_folders(out: Path, sync_out: Path | None) -> None:
     """Raise UserError unless both can be written and neither lies inside the other."""
     folders = {"--out": out, **({"--sync-out": sync_out} if sync_out else {})}
-    if sync_out is not None:
-        a, b = out.resolve(), sync_out.resolve()
-        if a == b or a in b.parents or b in a.parents:
-            raise UserError(
-                f"--sync-out {sync_out} and --out {out} overlap: "
-                "the mirror must be a folder of its own, outside --out"
-            )
+    if sync_out is not None and folders_overlap(sync_out, out):
+        raise UserError(
+            f"--sync-out {sync_out} and --out {out} overlap: "
+            "the mirror must be a folder of its own, outside --out"
+        )
     for flag, folder in folders.items():
         try:
             folder.mkdir(parents=True, exist_ok=True)

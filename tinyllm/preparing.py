@@ -1,6 +1,5 @@
 """Logs to token blocks, once: what a launch needs before it can train, from the cache if there."""
 
-import json
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -173,7 +172,6 @@ def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]
         table = corpus.ledger.table()
         say(table)
         (folder / LEDGER_FILE).write_text(table, encoding="utf-8")
-        (folder / "ledger.json").write_text(json.dumps(corpus.ledger.to_json()), encoding="utf-8")
 
     return build
 

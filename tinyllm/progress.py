@@ -9,10 +9,9 @@ from typing import Any, TextIO
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tinyllm.console import duration
+from tinyllm.console import SECONDS_BETWEEN_LINES, duration
 
 ERASE_LINE = "\x1b[2K"  # ECMA-48: EL
-SECONDS_BETWEEN_LINES = 10.0
 SECONDS_OF_SILENCE = 15.0
 SECONDS_BETWEEN_UPDATES = 0.2
 SECONDS_WORTH_NAMING = 1.0

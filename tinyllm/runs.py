@@ -4,7 +4,7 @@ import json
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,6 @@ class Run:
         record = {"format": FORMAT_VERSION, **asdict(self)}
         temporary.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         temporary.replace(target)
-
-    def with_settings(self, **changed: Any) -> "Run":
-        """The same run with some settings replaced."""
-        return replace(self, settings={**self.settings, **changed})
 
 
 def new_run_id() -> str:

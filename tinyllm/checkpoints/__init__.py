@@ -14,6 +14,7 @@ from tinyllm.checkpoints.choosing import (
     set_aside_earlier,
     set_aside_newer,
 )
+from tinyllm.checkpoints.copying import folders_overlap
 from tinyllm.checkpoints.leftovers import discard_holder, staging_folder
 from tinyllm.checkpoints.manifests import Checkpoint, list_checkpoints, verify
 from tinyllm.checkpoints.publishing import (
@@ -35,6 +36,7 @@ __all__ = [
     "copy_files_verified",
     "delete_checkpoint",
     "discard_holder",
+    "folders_overlap",
     "list_checkpoints",
     "ordinal_of",
     "prune",

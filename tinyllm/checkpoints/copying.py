@@ -199,6 +199,12 @@ def remove_tree(path: Path) -> None:
         path.rmdir()
 
 
+def folders_overlap(one: Path, other: Path) -> bool:
+    """True if they are the same folder, or one lies inside the other, links followed."""
+    a, b = one.resolve(), other.resolve()
+    return a == b or a in b.parents or b in a.parents
+
+
 def free_name(folder: Path, name: str) -> Path:
     """`folder/name`, or with `-2`, `-3` … behind it where that is taken."""
     path = folder / name

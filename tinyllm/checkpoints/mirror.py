@@ -27,10 +27,10 @@ from tinyllm.checkpoints.manifests import (
     verify,
 )
 from tinyllm.checkpoints.publishing import copy_checkpoint, copy_files_verified
+from tinyllm.console import SECONDS_BETWEEN_LINES
 
 __all__ = ["DrainResult", "Mirror"]
 
-SECONDS_BETWEEN_LINES = 10.0
 SECONDS_TO_END = 5.0
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
