@@ -49,6 +49,16 @@ def test_a_run_says_what_became_of_every_byte(
     assert "{nobody}" in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_strict_refuses_a_loss_that_an_earlier_launch_let_pass(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    with (corpus / "chats.jsonl").open("a") as file:
+        file.write('{"nobody": "knows this shape"}\n')
+    assert train.main(arguments(corpus, tmp_path / "out", steps=2)) == 0
+    assert train.main(arguments(corpus, tmp_path / "out", "--strict", steps=2)) == 2
+    assert "chats.jsonl:41" in capsys.readouterr().err
+
+
 def test_the_loss_falls(corpus: Path, tmp_path: Path):
     train.main(arguments(corpus, tmp_path / "out", "--lr", "0.005", steps=30))
     logged = losses(tmp_path / "out")

@@ -58,6 +58,7 @@ def _corpus_key(args: Namespace, files: Sequence[InputFile]) -> dict[str, Any]:
         "files": [(file.path, file.size, file.mtime_ns) for file in files],
         "scope": args.scope,
         "relabel": sorted(args.relabel),
+        "strict": args.strict,  # what was prepared without it may hold losses it refuses
     }
 
 
