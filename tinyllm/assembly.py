@@ -1,12 +1,14 @@
 """Records to documents: threads joined and cut, scope applied, what was said before dropped."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from typing import Any
 
 from tinyllm.cleaning import scrub, utf8_length
 from tinyllm.dedup import FirstSight
 from tinyllm.documents import Document, Role, Turn
+from tinyllm.formats import as_record
 from tinyllm.formats.content import join
 from tinyllm.formats.parsed import Format, Parsed
 from tinyllm.ledger import Fate, Ledger, apportion, printable, shape_of
@@ -20,7 +22,7 @@ MAX_THREAD_BYTES = 16 << 20
 MAX_OPEN_BYTES = 64 << 20
 _THREAD_OVERHEAD_BYTES = 1 << 10
 
-Recognise = Callable[[object], Format | None]
+Recognise = Callable[[dict[str, Any]], Format | None]
 
 
 @dataclass(slots=True)
@@ -78,16 +80,20 @@ class Assembler:
             self._book(record.fate, record.size, record.line, record.detail)
             return
         self._ledger.records += 1
-        found = self._recognise(record.value)
-        parsed = found.parse(record.value) if found else None
+        value = as_record(record.value)
+        found = self._recognise(value) if value is not None else None
+        parsed = found.parse(value) if found and value is not None else None
         if found is None or parsed is None:
             hint = f" (like {found.NAME}, but its values don't fit)" if found else ""
             self._book("unknown shape", record.size, record.line, shape_of(record.value) + hint)
             return
         tally = self._ledger.format(found.NAME)
         tally.records += 1
-        tally.decided[parsed.decided] += 1
-        yield from self._place(record, found.NAME, parsed)
+        pieces = (parsed,) if isinstance(parsed, Parsed) else tuple(parsed) or (Parsed(),)
+        sizes = apportion(record.size, [_weight(piece) for piece in pieces])
+        for piece, size in zip(pieces, sizes, strict=True):
+            tally.decided[piece.decided] += 1
+            yield from self._place(replace(record, size=size), found.NAME, piece)
 
     def end_file(self) -> Iterator[Document]:
         """The documents that were still open, in the order of their last records."""
@@ -144,18 +150,18 @@ class Assembler:
         # An agent's calls run while its message is still being written: their results, which
         # belong to no message, may stand between its parts. Anything else ends the message.
         is_result = parsed.message is None and all(role == "env" for role, _, _ in turns)
-        if not is_result and parsed.message != draft.message:
+        if not parsed.joins and not is_result and parsed.message != draft.message:
             draft.message, draft.part = parsed.message, None
         for (role, text, _), size in zip(turns, sizes, strict=True):
             draft.roles.add(role)
             said = None
             if role in self._roles:
                 said = _Said(role, text, size, record.line)
-                said = _add(draft, said, None if is_result else draft.part)
+                said = _add(draft, said, None if is_result and not parsed.joins else draft.part)
             else:
                 self._book("out of scope", size, record.line, role_name(role))
                 self._ledger.format(draft.format).left_out[role_name(role)] += 1
-            if parsed.message is not None:
+            if parsed.message is not None or parsed.joins:
                 draft.part = said
         draft.time = parsed.time if parsed.time is not None else draft.time
 
@@ -239,6 +245,11 @@ class Assembler:
 
     def _book(self, fate: Fate, size: int, line: int, detail: str = "", records: int = 1) -> None:
         self._ledger.book(fate, size, line, detail, records)
+
+
+def _weight(piece: Parsed) -> int:
+    """Bytes of UTF-8 that a piece of a record stands for; 1 at least."""
+    return 1 + piece.noise + sum(utf8_length(turn.text) for turn in piece.turns)
 
 
 def _add(draft: _Draft, said: _Said, part: _Said | None) -> _Said:

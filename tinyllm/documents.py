@@ -20,10 +20,14 @@ PLACEHOLDERS: tuple[str, ...] = (SCRUBBED_ID,)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message: who speaks (None in a plain document) and what is said."""
+    """One message: who speaks (None in a plain document) and what is said.
+
+    speaker  the name that a log of several people gives the speaker, for `--me`; "" without one
+    """
 
     role: Role | None
     text: str
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from tinyllm.formats.content import (
 from tinyllm.formats.parsed import Parsed
 
 NAME = "claude_code"
+KEYS = frozenset({"type"})
 
 _SPEAKERS = frozenset({"user", "assistant"})
 _SESSION_KEYS = ("sessionId", "session_id")

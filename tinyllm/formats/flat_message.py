@@ -10,6 +10,7 @@ from tinyllm.formats.content import Misfit, json_text, role_of, unfit_is_unknown
 from tinyllm.formats.parsed import Parsed
 
 NAME = "flat_message"
+KEYS = frozenset({"text"})
 
 _DIRECTIONS: Mapping[str, Role] = {
     "in": "user",

@@ -8,6 +8,7 @@ from tinyllm.formats.messages import members
 from tinyllm.formats.parsed import Parsed
 
 NAME = "harness_episode"
+KEYS = frozenset({"turns"})
 
 _STEP_KEYS = frozenset({"output", "command", "tool_result"})
 

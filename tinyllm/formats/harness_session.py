@@ -10,6 +10,7 @@ from typing import Any
 from tinyllm.documents import Role, Turn
 from tinyllm.formats.content import Misfit, first_text, role_of, unfit_is_unknown
 from tinyllm.formats.messages import (
+    CHAT_KEYS,
     CHAT_ROLES,
     chat_of,
     members,
@@ -20,6 +21,7 @@ from tinyllm.formats.messages import (
 from tinyllm.formats.parsed import Parsed
 
 NAME = "harness_session"
+KEYS = frozenset(CHAT_KEYS)
 
 _HUMAN = re.compile(r"\s*\[[^\[\]\n]{1,80} @ [^\[\]\n]{1,80}\]:")
 _NUDGE = "Continue your task"

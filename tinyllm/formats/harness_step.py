@@ -21,6 +21,7 @@ from tinyllm.formats.content import (
 from tinyllm.formats.parsed import Parsed
 
 NAME = "harness_step"
+KEYS = frozenset({"scratchpad"})
 
 _COPIES = ("reasoning", "command", "body", "tool_call")
 

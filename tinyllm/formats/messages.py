@@ -27,7 +27,7 @@ CHAT_ROLES: Mapping[str, Role] = {
     "tool": "env",
     "function": "env",
 }
-_CHAT_KEYS = ("messages", "traj")
+CHAT_KEYS = ("messages", "traj")
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 
 
@@ -38,7 +38,7 @@ def chat_of(record: dict[str, Any]) -> list[Any] | None:
     """
     if "chosen" in record or "rejected" in record or isinstance(record.get("label"), bool):
         return None
-    value = next((record[key] for key in _CHAT_KEYS if key in record), None)
+    value = next((record[key] for key in CHAT_KEYS if key in record), None)
     if isinstance(value, str) and value.lstrip()[:1] == "[":
         value = from_json(value)
     if not isinstance(value, list):

@@ -8,6 +8,7 @@ from typing import Any
 
 from tinyllm.formats.content import Misfit, role_of, unfit_is_unknown
 from tinyllm.formats.messages import (
+    CHAT_KEYS,
     CHAT_ROLES,
     chat_of,
     members,
@@ -18,6 +19,7 @@ from tinyllm.formats.messages import (
 from tinyllm.formats.parsed import Parsed
 
 NAME = "openai_chat"
+KEYS = frozenset(CHAT_KEYS)
 
 
 def recognise(record: dict[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """What a format makes of one record."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -8,15 +9,19 @@ from tinyllm.documents import Turn
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The speech found in one record, and how it joins with its neighbours.
+    """The speech found in a record, and how it joins with its neighbours.
 
     turns     what is said, in order; empty if the record holds no speech
-    decided   what told who speaks: "role map", "harness markers" or "no speaker"
+    decided   what told who speaks: "role map", "harness markers", "no speaker", …
     thread    records of one file with the same thread make one document;
               None: the record is a document of its own
     message   records of a thread with the same message are parts of one turn, even where results
               of its first calls were logged between them
-    identity  a record of a thread whose identity was seen before in it is a duplicate
+    joins     the first turn goes on with the thread's last one, if that is of the same role: for
+              logs that write an agent's reasoning, words and calls as records of their own
+    mirrors   other records of the thread say this too; it is kept only where none does
+    identity  what a record has in common with its copies, in this file or another: the sender's
+              own id or time, and the text; a record whose identity was seen before is a duplicate
     time      seconds since the epoch; a thread is cut where two records lie over 4 hours apart
     noise     bytes of UTF-8 text in the record that repeat its speech or are machine noise
               (results stored twice, encrypted or signed blobs); the reader books them as noise
@@ -26,18 +31,27 @@ class Parsed:
     decided: str = "role map"
     thread: str | None = None
     message: str | None = None
+    joins: bool = False
+    mirrors: bool = False
     identity: str | None = None
     time: float | None = None
     noise: int = 0
 
 
 class Format(Protocol):
-    """One family of logs: a module of `tinyllm.formats` with these three names."""
+    """One family of logs: a module of `tinyllm.formats` with these four names.
+
+    KEYS  a record that has none of these keys is none of this format; `recognise` isn't asked
+    """
 
     NAME: str
+    KEYS: frozenset[str]
 
     def recognise(self, record: dict[str, Any]) -> bool:
         """True if the record's keys (never its file's name) show this format."""
 
-    def parse(self, record: dict[str, Any]) -> Parsed | None:
-        """The record's speech; None if the keys fit but the values don't (an unknown shape)."""
+    def parse(self, record: dict[str, Any]) -> Parsed | Sequence[Parsed] | None:
+        """The record's speech; None if the keys fit but the values don't (an unknown shape).
+
+        Several where one record holds several conversations, or messages with times of their own.
+        """

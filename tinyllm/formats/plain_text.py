@@ -6,6 +6,7 @@ from tinyllm.documents import Turn
 from tinyllm.formats.parsed import Parsed
 
 NAME = "plain_text"
+KEYS = frozenset({"text", "content"})
 
 # Keys of records in which somebody speaks, whatever their format: those are never plain text.
 # fmt: off

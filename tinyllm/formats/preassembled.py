@@ -6,6 +6,7 @@ from tinyllm.documents import Turn
 from tinyllm.formats.parsed import Parsed
 
 NAME = "preassembled"
+KEYS = frozenset({"doc"})
 
 
 def recognise(record: dict[str, Any]) -> bool:

@@ -25,9 +25,11 @@ from tinyllm.formats.messages import (
 )
 from tinyllm.formats.parsed import Parsed
 
-NAME = "sharegpt"
-
 _KEYS = ("conversations", "conversation")
+
+NAME = "sharegpt"
+KEYS = frozenset(_KEYS)
+
 _CALL = "function_call"
 _SPEAKERS: Mapping[str, Role] = {
     **CHAT_ROLES,
