@@ -24,11 +24,11 @@ import torch
 from transformers import TrainerCallback, TrainingArguments, set_seed
 from transformers.utils import logging as transformers_logging
 
-from data import SCOPES
 from model_config import BLOCK_SIZE, PRESETS, Precision, build_model, choose_precision
 from tinyllm import __version__, report
 from tinyllm.callbacks import AsyncCheckpointSync, ProgressLines, StopOnSignal
 from tinyllm.console import is_main_process, say
+from tinyllm.corpus_flags import add_corpus_flags, corpus_settings
 from tinyllm.errors import EXIT_FAILED, EXIT_OK, Parser, UserError, run_command
 from tinyllm.optimizers import default_learning_rate, import_bitsandbytes, optimizer_name
 from tinyllm.plan import (
@@ -60,12 +60,7 @@ def _add_data_flags(parser: Parser) -> None:
     group = parser.add_argument_group("data")
     group.add_argument("--data", nargs="+", metavar="PATH", help="files, folders, globs "
                        f"(default: {' '.join(DEFAULT_DATA)}, or else the sample)")
-    group.add_argument("--scope", choices=SCOPES, default="voice", help="whose turns to learn: "
-                       "voice leaves out tool output, assistant all but the agent's "
-                       "(default: %(default)s)")
-    group.add_argument("--relabel", action="append", metavar="FORMAT.ROLE=ROLE", default=[],
-                       help="who speaks, e.g. openai_chat.user=env; may be given again")
-    group.add_argument("--strict", action="store_true", help="any unreadable record is fatal")
+    add_corpus_flags(group)
     group.add_argument("--tokenizer", default="tokenizer", metavar="FOLDER",
                        help="or `auto`: train one on the data (default: the bundled one)")
     group.add_argument("--block-size", type=int, default=BLOCK_SIZE, metavar="TOKENS",
@@ -182,8 +177,7 @@ def plan_settings(args: Namespace, precision: Precision, tokenizer_id: str) -> d
         "size": args.size,
         "tokenizer": tokenizer_id,
         "block_size": args.block_size,
-        "scope": args.scope,
-        "relabel": sorted(args.relabel),
+        **corpus_settings(args),
         "seed": args.seed,
         "eval_fraction": args.eval_fraction,
         "global_batch": args.batch_size * args.grad_accum * world_size(),

@@ -1,6 +1,5 @@
 """Records to documents, with formats made for the purpose."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +8,13 @@ from hypothesis import strategies as st
 
 from tinyllm import assembly
 from tinyllm.assembly import Assembler
+from tinyllm.cleaning import Cleaner
 from tinyllm.documents import Document, Turn
 from tinyllm.formats.parsed import Parsed
+from tinyllm.gathering import Gathering
 from tinyllm.ledger import Ledger
 from tinyllm.reading.records import Record
-from tinyllm.scopes import SCOPES, Relabel
+from tinyllm.scopes import SCOPES, WhoSpeaks
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 HOUR = 3600.0
@@ -46,21 +47,22 @@ def said(*turns: tuple[str | None, str], **fields: Any) -> dict[str, Any]:
 
 
 def assemble(
-    *files: list[Any], scope: str = "full", rules: tuple[str, ...] = (), size: int = 100
+    *files: list[Any],
+    scope: str = "full",
+    rules: tuple[str, ...] = (),
+    me: tuple[str, ...] = (),
+    size: int = 100,
 ) -> tuple[list[Document], Ledger]:
     """The documents of files of records, each of `size` bytes, and the ledger, checked."""
     ledger = Ledger()
-    assembler = Assembler(ledger, scope, recognise, Relabel(rules, [SPOKEN.NAME]))
-
-    def read() -> Iterator[Document]:
-        for number, values in enumerate(files):
-            with ledger.file(f"f{number}", size * len(values)):
-                for line, value in enumerate(values, 1):
-                    record = value if isinstance(value, Record) else None
-                    yield from assembler.add(record or Record(value, size, f"f{number}", line))
-                yield from assembler.end_file()
-
-    documents = list(read())
+    who_speaks = WhoSpeaks(rules, me, [SPOKEN.NAME])
+    gathering = Gathering(ledger, scope, Assembler(ledger, scope, recognise, who_speaks, Cleaner()))
+    for number, values in enumerate(files):
+        with gathering.file(f"f{number}", size * len(values)):
+            for line, value in enumerate(values, 1):
+                record = value if isinstance(value, Record) else None
+                gathering.add(record or Record(value, size, f"f{number}", line))
+    documents = list(gathering.documents())
     assert sum(tally.bytes for tally in ledger.fates.values()) == ledger.bytes
     assert ledger.documents == len(documents)
     return documents, ledger
@@ -310,8 +312,9 @@ def test_formats_count_records_documents_turns_and_characters():
     tally = ledger.to_json()["formats"]["spoken"]
     assert (tally["records"], tally["documents"]) == (2, 1)
     assert tally["turns"] == tally["chars"] == {"system": 1, "user": 1, "assistant": 1, "code": 1}
-    assert tally["left_out"] == {"env": 2, "system": 1, "user": 1, "assistant": 1, "code": 1}
-    assert tally["decided"] == {"role map": 2}
+    repeated = {"system": 1, "user": 1, "assistant": 1, "code": 1}
+    assert tally["left_out"] == {"out of scope": {"env": 2}, "duplicate": repeated}
+    assert tally["decided"] == {"role map": dict.fromkeys(("env", *repeated), 2)}
 
 
 roles = st.sampled_from(["system", "user", "assistant", "env", "code", None])

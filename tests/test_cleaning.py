@@ -7,11 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyllm.cleaning import scrub, utf8_length
+from tinyllm.cleaning import Cleaner, utf8_length
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 HEX32 = "0123456789abcdef0123456789ABCDEF"
+CLEAN = Cleaner()
 BASE64 = base64.b64encode(random.Random(1).randbytes(3000)).decode()
+
+
+def scrub(text: str) -> tuple[str, int]:
+    """The clean text, and how many bytes went as noise."""
+    clean = CLEAN(text)
+    return clean.text, clean.noise
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tinyllm.corpus import Corpus, NothingKept
 from tinyllm.errors import UserError
+from tinyllm.ledger_page import page
 from tinyllm.scopes import SCOPES
 
 
@@ -171,7 +172,7 @@ def test_no_file_crashes_the_corpus_and_the_ledger_sums_to_its_size(tmp_path, pa
     except NothingKept:
         assert not corpus.ledger.documents
     check_sum(corpus)
-    corpus.ledger.table().encode()
+    page(corpus.ledger, "voice").encode()
 
 
 # Not `ru_maxrss`: Linux hands the peak of the process that forks on to its child.

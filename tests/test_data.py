@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import data
-from data import SCOPES, iter_documents, main, sample
+from data import SCOPES, Sample, iter_documents, main
 from tinyllm.corpus import NothingKept
 from tinyllm.documents import Document, Turn
 
@@ -72,7 +72,10 @@ def test_show_prints_that_many_documents_and_the_same_ones_again(logs, capsys):
 
 def test_a_sample_is_spread_over_the_whole_and_in_order():
     documents = [Document((Turn(None, str(n)),), f"f:{n}") for n in range(1000)]
-    numbers = [int(document.turns[0].text) for document in sample(iter(documents), 20)]
+    sample = Sample(20)
+    for document in documents:
+        sample.add(document)
+    numbers = [int(document.turns[0].text) for document in sample.documents]
     assert numbers == sorted(numbers)
     assert len(set(numbers)) == 20
     assert numbers[-1] > 500
@@ -112,7 +115,7 @@ def test_strict_is_exit_code_2_with_file_and_line(logs, capsys):
 def test_relabelling_moves_turns_out_of_the_voice(logs, capsys):
     assert main([str(logs), "--json", "--relabel", "openai chat.user=env"]) == 0
     chats = json.loads(capsys.readouterr().out)["formats"]["openai_chat"]
-    assert chats["left_out"]["env"] == 5
+    assert chats["left_out"]["out of scope"]["env"] == 5
 
 
 def test_the_version_is_told(capsys):

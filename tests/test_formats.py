@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyllm.documents import Role
-from tinyllm.formats import FORMATS, recognise
+from tinyllm.formats import FORMATS, as_record, recognise
 from tinyllm.formats.parsed import Format, Parsed
 
 FOLDER = Path(__file__).parent.parent / "tinyllm" / "formats"
@@ -106,22 +106,31 @@ def near_misses(draw: st.DrawFn) -> dict[str, Any]:
         at = at[key]
 
 
-def check(known: Format, record: dict[str, Any]) -> Parsed | None:
+def check(known: Format, record: dict[str, Any]) -> list[Parsed] | None:
     """Parse a record, and check that the result is what `Parsed` promises."""
     parsed = known.parse(record)
     if parsed is None:
         return None
+    pieces = [parsed] if isinstance(parsed, Parsed) else list(parsed)
+    for piece in pieces:
+        check_piece(piece)
+    return pieces
+
+
+def check_piece(parsed: Parsed) -> None:
     assert isinstance(parsed, Parsed)
     assert isinstance(parsed.turns, tuple)
     for turn in parsed.turns:
         assert isinstance(turn.text, str)
+        assert isinstance(turn.speaker, str)
         assert turn.role is None or turn.role in get_args(Role)
     for text in (parsed.thread, parsed.message, parsed.identity):
         assert text is None or isinstance(text, str)
+    assert parsed.thread is not None or parsed.message is parsed.identity is parsed.time is None
+    assert not parsed.joins or not parsed.mirrors
     assert parsed.time is None or math.isfinite(parsed.time)
     assert isinstance(parsed.decided, str)
     assert parsed.noise >= 0
-    return parsed
 
 
 @pytest.mark.parametrize("known", FORMATS, ids=NAMES)
@@ -144,11 +153,25 @@ def test_arbitrary_values_under_known_keys_are_never_an_error(
     check(known, record)
 
 
-@given(record=VALUES)
+@given(value=VALUES)
 @settings(max_examples=100)
-def test_any_json_value_can_be_recognised_or_not(record: Any):
-    known = recognise(record)
-    assert known is None or isinstance(record, dict)
+def test_any_json_value_is_a_record_or_none(value: Any):
+    record = as_record(value)
+    assert record is None or recognise(record) is None or isinstance(value, dict | list)
+
+
+def test_a_list_of_messages_is_the_chat_it_stands_for():
+    assert as_record([{"role": "user"}]) == {"messages": [{"role": "user"}]}
+    shared = [{"from": "human", "value": "hi"}]
+    assert as_record(shared) == {"conversations": shared}
+    for other in ([], [1], [{"role": "user"}, {}], "role", None):
+        assert as_record(other) is None
+
+
+@given(record=near_misses())
+def test_a_record_without_a_formats_keys_is_none_of_it(record: dict[str, Any]):
+    for known in FORMATS:
+        assert not known.recognise({k: v for k, v in record.items() if k not in known.KEYS})
 
 
 @pytest.mark.parametrize("record", SAMPLES, ids=str)
@@ -259,10 +282,11 @@ def formats_in(folder: Path) -> Counter[str]:
     for path in sorted(folder.iterdir()):
         if path.suffix not in (".jsonl", ".json", ".traj"):
             continue
-        for record in records_of(path):
-            known = recognise(record)
-            parsed = check(known, record) if known else None
-            found[known.NAME if known and parsed else "unknown"] += 1
+        for value in records_of(path):
+            record = as_record(value)
+            known = recognise(record) if record is not None else None
+            parsed = check(known, record) if known and record is not None else None
+            found[known.NAME if known and parsed is not None else "unknown"] += 1
     return found
 
 

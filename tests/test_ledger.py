@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyllm.ledger import FATES, MAX_DETAILS, Ledger, apportion, shape_of
+from tinyllm.ledger_page import page
 
 fates = st.sampled_from(list(FATES))
 
@@ -96,7 +97,7 @@ def test_names_and_keys_that_are_no_unicode_can_be_printed():
     ledger = Ledger()
     with ledger.file("bad\udcff.jsonl", 1):
         ledger.book("unknown shape", 1, 1, shape_of({"\ud800": 1}))
-    ledger.table().encode()
+    page(ledger, "voice").encode()
     json.dumps(ledger.to_json(), ensure_ascii=False).encode()
 
 
@@ -108,6 +109,6 @@ def test_the_table_names_every_fate_share_and_unknown_shape():
     tally = ledger.format("openai_chat")
     tally.turns["user"] += 2
     tally.chars["user"] += 1234
-    table = ledger.table()
+    table = page(ledger, "voice")
     for words in ("90.0%", "a.jsonl:7", "1 x {odd}", "user 2 (1,234)", "1,000"):
         assert words in table

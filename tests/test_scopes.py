@@ -2,8 +2,9 @@
 
 import pytest
 
+from tinyllm.documents import Role, Turn
 from tinyllm.errors import UserError
-from tinyllm.scopes import Relabel, scopes_that_keep
+from tinyllm.scopes import WhoSpeaks, scopes_that_keep
 
 FORMATS = ["openai_chat", "sharegpt"]
 
@@ -25,21 +26,62 @@ def test_a_scope_keeps_a_document_in_which_somebody_of_it_speaks(roles, scopes):
     assert scopes_that_keep(roles) == scopes
 
 
-@pytest.mark.parametrize("name", ["openai_chat", "openai chat", "OpenAI-Chat", "*"])
+def speaker(
+    *rules: str,
+    me: tuple[str, ...] = (),
+    name: str = "openai_chat",
+    role: Role | None = "user",
+    text: str = "hi",
+    by: str = "",
+) -> tuple[Role | None, str]:
+    """Who speaks in one turn, and what decided it."""
+    return WhoSpeaks(rules, me, FORMATS)(name, Turn(role, text, by), "role map")
+
+
+@pytest.mark.parametrize("name", ["openai_chat", "openai chat", "OpenAI-Chat", "*", "messages"])
 def test_a_rule_changes_the_role_in_the_format_it_names(name):
-    relabel = Relabel([f"{name}.user=env"], FORMATS)
-    assert relabel("openai_chat", "user") == "env"
-    assert relabel("openai_chat", "assistant") == "assistant"
-    assert relabel("sharegpt", "user") == ("env" if name == "*" else "user")
+    rule = f"{name}.user=env"
+    assert speaker(rule) == ("env", "--relabel")
+    assert speaker(rule, role="assistant") == ("assistant", "role map")
+    assert speaker(rule, name="sharegpt")[0] == ("env" if name == "*" else "user")
 
 
 def test_a_named_format_goes_before_the_star():
-    relabel = Relabel(["sharegpt.user=assistant", "*.user=env"], FORMATS)
-    assert (relabel("sharegpt", "user"), relabel("openai_chat", "user")) == ("assistant", "env")
+    rules = ("sharegpt.user=assistant", "*.user=env")
+    assert speaker(*rules, name="sharegpt")[0] == "assistant"
+    assert speaker(*rules)[0] == "env"
 
 
-def test_a_plain_document_is_never_relabelled():
-    assert Relabel(["*.user=env"], FORMATS)("openai_chat", None) is None
+def test_of_two_equal_rules_the_last_given_applies():
+    assert speaker("*.user=env", "*.user=code")[0] == "code"
+
+
+def test_a_rule_about_a_text_goes_first_and_finds_it_anywhere():
+    rules = ("*.user=assistant", r"openai_chat.user~^\[cron\]|a=b$=env")
+    assert speaker(*rules, text="[cron] wake up")[0] == "env"
+    assert speaker(*rules, text="so a=b")[0] == "env"
+    assert speaker(*rules, text="at [cron]")[0] == "assistant"
+
+
+def test_a_star_for_the_role_means_every_speaker():
+    assert speaker("*.*=env", role="assistant")[0] == "env"
+
+
+def test_a_plain_document_is_relabelled_only_by_its_name():
+    assert speaker("*.*=env", role=None) == (None, "role map")
+    assert speaker("openai_chat.plain=assistant", role=None) == ("assistant", "--relabel")
+
+
+@pytest.mark.parametrize("me", ["Odalys", " odalys "])
+def test_the_models_person_speaks_as_the_assistant(me):
+    assert speaker(me=(me,), by="Odalys") == ("assistant", "--me")
+    assert speaker(me=(me,), by="Bram") == ("user", "role map")
+    assert speaker(me=(me,), by="") == ("user", "role map")
+
+
+def test_other_agents_in_the_persons_chats_are_the_environment():
+    assert speaker(me=("Odalys",), role="assistant", by="WeatherBot") == ("env", "--me")
+    assert speaker(me=("Odalys",), role="assistant") == ("assistant", "role map")
 
 
 @pytest.mark.parametrize(
@@ -50,9 +92,10 @@ def test_a_plain_document_is_never_relabelled():
         ("whatsapp.user=env", "names no format: use .* openai_chat, sharegpt"),
         ("sharegpt.human=env", "'human' is no role"),
         ("sharegpt.user=tool", "'tool' is no role"),
+        ("sharegpt.user~(=env", "is no regular expression"),
     ],
 )
 def test_a_bad_rule_is_refused_by_name(rule, words):
     with pytest.raises(UserError, match=words) as caught:
-        Relabel([rule], FORMATS)
+        WhoSpeaks([rule], (), FORMATS)
     assert rule in str(caught.value)

@@ -1,19 +1,20 @@
-"""Records to documents: threads joined and cut, scope applied, what was said before dropped."""
+"""Records to drafts of documents: threads joined and cut, scope applied, text cleaned."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from typing import Any
 
-from tinyllm.cleaning import scrub, utf8_length
-from tinyllm.dedup import FirstSight
-from tinyllm.documents import Document, Role, Turn
+from tinyllm.cleaning import Cleaner, utf8_length
+from tinyllm.dedup.exact import hash_of
+from tinyllm.documents import Role
+from tinyllm.drafts import Draft, Said
 from tinyllm.formats import as_record
 from tinyllm.formats.content import join
 from tinyllm.formats.parsed import Format, Parsed
-from tinyllm.ledger import Fate, Ledger, apportion, printable, shape_of
+from tinyllm.ledger import Fate, Ledger, apportion, role_name, shape_of
 from tinyllm.reading.records import Record
-from tinyllm.scopes import SCOPE_ROLES, Relabel, role_name, scopes_that_keep
+from tinyllm.scopes import SCOPE_ROLES, WhoSpeaks, scopes_that_keep
 
 THREAD_GAP_SECONDS = 4 * 3600
 # Bounds on what is held of threads that may go on: one that outgrows the first is closed; where
@@ -21,63 +22,73 @@ THREAD_GAP_SECONDS = 4 * 3600
 MAX_THREAD_BYTES = 16 << 20
 MAX_OPEN_BYTES = 64 << 20
 _THREAD_OVERHEAD_BYTES = 1 << 10
+_TURN_OVERHEAD_BYTES = 200
+_STANDS_TWICE = "stands twice, or encoded"
 
 Recognise = Callable[[dict[str, Any]], Format | None]
 
 
 @dataclass(slots=True)
-class _Said:
-    """A turn in scope: the bytes of input it stands for, and the line of its first record."""
-
-    role: Role | None
-    text: str
-    size: int
-    line: int
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A document that may still grow.
+class _Thread:
+    """A draft that may still grow.
 
     bytes    what it takes of memory, about
     time     of its last record that has one
     message  the last message that came in parts
     part     the turn that more parts of this message belong to
+    roles    of all its turns, in scope or not
+    plainly  hashes of the turns that records said which mirror no others
+    inside   a block of text that a turn opened and none has closed yet, for cleaning
     """
 
-    format: str
-    path: str
-    said: list[_Said] = field(default_factory=list)
-    roles: set[Role | None] = field(default_factory=set)
+    draft: Draft
     bytes: int = _THREAD_OVERHEAD_BYTES
     time: float | None = None
     message: str | None = None
-    part: _Said | None = None
+    part: Said | None = None
+    roles: set[Role | None] = field(default_factory=set)
+    plainly: set[int] = field(default_factory=set)
+    inside: str = ""
+
+
+@dataclass(slots=True)
+class _Clean:
+    """A turn that says something; `weight` is bytes of UTF-8."""
+
+    role: Role | None
+    text: str
+    weight: int
 
 
 class Assembler:
-    """Makes documents of records, and books every byte of them in the ledger.
+    """Makes drafts of records, and books every byte that can't become a document.
 
-    Threads live within a file: call `end_file` after its last record. What was said before is
-    remembered over all files.
+    The bytes of drafts are deferred in the ledger. Threads live within a file: call `end_file`
+    after its last record.
     """
 
-    def __init__(self, ledger: Ledger, scope: str, recognise: Recognise, relabel: Relabel) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        scope: str,
+        recognise: Recognise,
+        who_speaks: WhoSpeaks,
+        clean: Cleaner,
+    ) -> None:
         self._ledger = ledger
         self._scope = scope
         self._roles = SCOPE_ROLES[scope]
         self._recognise = recognise
-        self._relabel = relabel
-        self._first_document = FirstSight()
-        self._first_system = FirstSight()
-        self._threads: dict[tuple[str, str], _Draft] = {}
-        self._identities: set[bytes] = set()
+        self._who_speaks = who_speaks
+        self._clean = clean
+        self._threads: dict[tuple[str, str], _Thread] = {}
+        self._identities: set[int] = set()
         self._open_bytes = 0
 
-    def add(self, record: Record) -> Iterator[Document]:
-        """The documents that this record completes."""
+    def add(self, record: Record) -> Iterator[Draft]:
+        """The drafts that this record completes."""
         if record.fate:
-            self._book(record.fate, record.size, record.line, record.detail)
+            self._ledger.book(record.fate, record.size, record.line, record.detail)
             return
         self._ledger.records += 1
         value = as_record(record.value)
@@ -85,166 +96,186 @@ class Assembler:
         parsed = found.parse(value) if found and value is not None else None
         if found is None or parsed is None:
             hint = f" (like {found.NAME}, but its values don't fit)" if found else ""
-            self._book("unknown shape", record.size, record.line, shape_of(record.value) + hint)
+            shape = shape_of(record.value) + hint
+            self._ledger.book("unknown shape", record.size, record.line, shape)
             return
-        tally = self._ledger.format(found.NAME)
-        tally.records += 1
-        pieces = (parsed,) if isinstance(parsed, Parsed) else tuple(parsed) or (Parsed(),)
+        self._ledger.format(found.NAME).record(self._ledger.account)
+        if isinstance(parsed, Parsed):
+            yield from self._place(record, found.NAME, parsed)
+            return
+        pieces = tuple(parsed) or (Parsed(),)
         sizes = apportion(record.size, [_weight(piece) for piece in pieces])
         for piece, size in zip(pieces, sizes, strict=True):
-            tally.decided[piece.decided] += 1
             yield from self._place(replace(record, size=size), found.NAME, piece)
 
-    def end_file(self) -> Iterator[Document]:
-        """The documents that were still open, in the order of their last records."""
+    def end_file(self) -> Iterator[Draft]:
+        """The drafts that were still open, in the order of their last records."""
         for key in list(self._threads):
             yield from self._close(key)
         self._identities.clear()
 
-    def _place(self, record: Record, name: str, parsed: Parsed) -> Iterator[Document]:
-        """Put a record's speech into its document."""
+    def _place(self, record: Record, name: str, parsed: Parsed) -> Iterator[Draft]:
+        """Put a record's speech into its draft."""
         if parsed.thread is None:
-            draft = _Draft(name, record.path)
-            self._say(draft, record, parsed)
-            yield from self._finish(draft)
+            thread = _Thread(Draft(name, record.path))
+            self._say(thread, record, parsed)
+            yield from self._finish(thread)
             return
         key = (name, parsed.thread)
-        if parsed.identity is not None and not self._is_new(*key, parsed.identity):
-            self._book("duplicate", record.size, record.line, "repeated record")
-            return
+        if parsed.identity is not None:
+            identity = hash_of(*key, parsed.identity)
+            if identity in self._identities:
+                self._ledger.book("duplicate", record.size, record.line, "repeated record")
+                return
+            self._identities.add(identity)
         known = self._threads.get(key)
         if known is not None and _apart(known.time, parsed.time):
             yield from self._close(key)
             known = None
-        draft = known or _Draft(name, record.path)
-        before = draft.bytes if known else 0
+        thread = known or _Thread(Draft(name, record.path))
+        before = thread.bytes if known else 0
         self._threads.pop(key, None)  # the threads are in the order of their last records
-        self._threads[key] = draft
-        self._say(draft, record, parsed)
-        self._open_bytes += draft.bytes - before
-        if draft.bytes > MAX_THREAD_BYTES:
+        self._threads[key] = thread
+        self._say(thread, record, parsed)
+        self._open_bytes += thread.bytes - before
+        if thread.bytes > MAX_THREAD_BYTES:
             yield from self._close(key)
         while self._open_bytes > MAX_OPEN_BYTES:
             yield from self._close(next(iter(self._threads)))
 
-    def _is_new(self, name: str, thread: str, identity: str) -> bool:
-        text = "\0".join((name, thread, identity))
-        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        if key in self._identities:
-            return False
-        self._identities.add(key)
-        return True
+    def _close(self, key: tuple[str, str]) -> Iterator[Draft]:
+        thread = self._threads.pop(key)
+        self._open_bytes -= thread.bytes
+        yield from self._finish(thread)
 
-    def _close(self, key: tuple[str, str]) -> Iterator[Document]:
-        draft = self._threads.pop(key)
-        self._open_bytes -= draft.bytes
-        yield from self._finish(draft)
-
-    def _say(self, draft: _Draft, record: Record, parsed: Parsed) -> None:
-        """Add a record's turns to a document, and book the bytes that are no speech in scope."""
+    def _say(self, thread: _Thread, record: Record, parsed: Parsed) -> None:
+        """Add a record's turns to a thread, and book the bytes that are no speech in scope."""
         if not parsed.turns:
-            self._book_split(record, parsed.noise, [], rest="no speech")
+            self._book_split(record, {"": parsed.noise}, [], rest="no speech")
             return
-        turns, noise = self._in_scope_clean(draft.format, parsed)
-        sizes = self._book_split(record, noise, [weight for _, _, weight in turns], rest="markup")
-        # An agent's calls run while its message is still being written: their results, which
-        # belong to no message, may stand between its parts. Anything else ends the message.
-        is_result = parsed.message is None and all(role == "env" for role, _, _ in turns)
-        if not parsed.joins and not is_result and parsed.message != draft.message:
-            draft.message, draft.part = parsed.message, None
-        for (role, text, _), size in zip(turns, sizes, strict=True):
-            draft.roles.add(role)
+        turns, noise = self._in_scope_clean(thread, record, parsed)
+        sizes = self._book_split(record, noise, [turn.weight for turn in turns], rest="markup")
+        part = self._open_part(thread, parsed, turns)
+        name = thread.draft.format
+        for place, (turn, size) in enumerate(zip(turns, sizes, strict=True)):
+            thread.roles.add(turn.role)
             said = None
-            if role in self._roles:
-                said = _Said(role, text, size, record.line)
-                said = _add(draft, said, None if is_result and not parsed.joins else draft.part)
+            if turn.role in self._roles:
+                said = Said(turn.role, turn.text, size, record.line)
+                said.mirrored = parsed.mirrors
+                if parsed.identity is not None:
+                    said.identity = hash_of(name, parsed.identity, str(place))
+                if parsed.thread is not None and not parsed.mirrors:
+                    thread.plainly.add(_sameness(said))
+                said = _add(thread, said, part)
             else:
-                self._book("out of scope", size, record.line, role_name(role))
-                self._ledger.format(draft.format).left_out[role_name(role)] += 1
-            if parsed.message is not None or parsed.joins:
-                draft.part = said
-        draft.time = parsed.time if parsed.time is not None else draft.time
+                self._leave_out(thread, "out of scope", size, record.line, turn.role)
+            if not parsed.mirrors and (parsed.message is not None or parsed.joins):
+                thread.part = part = said
+            else:
+                part = None
+        thread.time = parsed.time if parsed.time is not None else thread.time
+
+    @staticmethod
+    def _open_part(thread: _Thread, parsed: Parsed, turns: list[_Clean]) -> Said | None:
+        """The turn that a record's first one goes on with, if it is of the same role.
+
+        An agent's calls run while its message is still being written: their results, which belong
+        to no message, may stand between its parts. Anything else ends the message.
+        """
+        if parsed.mirrors:
+            return None
+        if parsed.joins:
+            thread.message = None
+            return thread.part
+        if parsed.message is None and all(turn.role == "env" for turn in turns):
+            if thread.message is None:
+                thread.part = None
+            return None
+        if parsed.message is None or parsed.message != thread.message:
+            thread.message, thread.part = parsed.message, None
+        return thread.part
 
     def _in_scope_clean(
-        self, name: str, parsed: Parsed
-    ) -> tuple[list[tuple[Role | None, str, int]], int]:
-        """The turns that say something, with role, text (clean if in scope) and weight; the noise.
-
-        Weight and noise are bytes of UTF-8.
-        """
-        noise = parsed.noise
-        turns: list[tuple[Role | None, str, int]] = []
+        self, thread: _Thread, record: Record, parsed: Parsed
+    ) -> tuple[list[_Clean], dict[str, int]]:
+        """The turns that say something, clean if in scope, and the bytes of noise by kind."""
+        noise = Counter({"": parsed.noise})
+        turns: list[_Clean] = []
+        name = thread.draft.format
+        tally = self._ledger.format(name)
         for turn in parsed.turns:
-            role = self._relabel(name, turn.role)
-            text, removed = scrub(turn.text) if role in self._roles else (turn.text, 0)
-            noise += removed
+            role, by = self._who_speaks(name, turn, parsed.decided)
+            text = turn.text
+            if role in self._roles:
+                cleaned = self._clean(text, thread.inside)
+                text, thread.inside = cleaned.text, cleaned.inside
+                noise["ids, escapes, base64"] += cleaned.noise
+                noise["secrets"] += cleaned.secret_bytes
+                for kind, count in cleaned.secrets:
+                    self._ledger.secret(kind, count, record.line)
             if text.strip():
-                turns.append((role, text, utf8_length(text)))
+                turns.append(_Clean(role, text, utf8_length(text)))
+                tally.decide(by, role)
+                if turn.speaker:
+                    tally.speak(turn.speaker)
         return turns, noise
 
-    def _book_split(self, record: Record, noise: int, weights: list[int], rest: Fate) -> list[int]:
+    def _book_split(
+        self, record: Record, noise: dict[str, int], weights: list[int], rest: Fate
+    ) -> list[int]:
         """Book a record's noise and the rest around its turns; the bytes that each turn gets.
 
         Bytes are UTF-8 lengths where those fit into the record, and scaled to it where the
         decoded text is longer than its source.
         """
-        markup = max(0, record.size - noise - sum(weights))
-        noise, markup, *sizes = apportion(record.size, [noise, markup, *weights])
-        if noise:
-            self._book("noise removed", noise, record.line)
-        if markup or not (noise or any(sizes)):
-            self._book(rest, markup, record.line)
-        return sizes
+        found = {kind: size for kind, size in noise.items() if size > 0}
+        markup = max(0, record.size - sum(found.values()) - sum(weights))
+        markup, *shares = apportion(record.size, [markup, *found.values(), *weights])
+        for kind, size in zip(found, shares, strict=False):
+            self._ledger.book(
+                "noise removed", size, record.line, kind or _STANDS_TWICE
+            )
+        if markup or not any(shares):
+            self._ledger.book(rest, markup, record.line)
+        return shares[len(found) :]
 
-    def _finish(self, draft: _Draft) -> Iterator[Document]:
-        """The document, unless its scope is empty or it was said before."""
-        if not draft.roles:
+    def _finish(self, thread: _Thread) -> Iterator[Draft]:
+        """The draft, unless nothing of it is in scope."""
+        if not thread.roles:
             return
-        keeping = scopes_that_keep(draft.roles)
+        draft = thread.draft
+        keeping = scopes_that_keep(thread.roles)
         self._ledger.scopes.update(keeping)
-        turns = tuple(Turn(said.role, said.text) for said in draft.said)
-        if not turns:
+        self._ledger.format(draft.format).scopes.update(keeping)
+        self._drop_mirrors(thread)
+        if not draft.said:
             return
-        if self._scope not in keeping:
-            self._book_turns("out of scope", draft, draft.said, "system prompt alone")
+        if self._scope in keeping:
+            self._ledger.defer(draft.size)
+            yield draft
             return
-        if not self._first_document(*turns):
-            self._book_turns("duplicate", draft, draft.said, "whole document")
+        for said in draft.said:
+            self._leave_out(thread, "out of scope", said.size, said.line, said.role)
+
+    def _drop_mirrors(self, thread: _Thread) -> None:
+        """What mirrors stays only where no other record said it."""
+        said = thread.draft.said
+        if not any(turn.mirrored for turn in said):
             return
-        kept: list[_Said] = []
-        repeated: list[_Said] = []
-        for said, turn in zip(draft.said, turns, strict=True):
-            is_new = said.role != "system" or self._first_system(turn)
-            (kept if is_new else repeated).append(said)
-        if repeated:
-            self._book_turns("duplicate", draft, repeated, "system prompt")
-        if kept:
-            yield self._keep(draft, kept)
+        thread.draft.said = []
+        for turn in said:
+            if turn.mirrored and _sameness(turn) in thread.plainly:
+                self._ledger.book("duplicate", turn.size, turn.line, "mirrored record")
+                self._ledger.format(thread.draft.format).leave_out("duplicate", [turn.role])
+            else:
+                thread.draft.said.append(turn)
 
-    def _book_turns(self, fate: Fate, draft: _Draft, turns: list[_Said], detail: str) -> None:
-        """Book turns that don't reach the corpus."""
-        size = sum(said.size for said in turns)
-        count = len({said.line for said in turns})
-        self._book(fate, size, turns[0].line, detail, records=count)
-        left_out = self._ledger.format(draft.format).left_out
-        for said in turns:
-            left_out[role_name(said.role)] += 1
-
-    def _keep(self, draft: _Draft, turns: list[_Said]) -> Document:
-        size = sum(said.size for said in turns)
-        count = len({said.line for said in turns})
-        self._book("kept", size, turns[0].line, records=count)
-        tally = self._ledger.format(draft.format)
-        tally.documents += 1
-        self._ledger.documents += 1
-        for said in turns:
-            tally.turns[role_name(said.role)] += 1
-            tally.chars[role_name(said.role)] += len(said.text)
-        source = f"{printable(draft.path)}:{turns[0].line}"
-        return Document(tuple(Turn(said.role, said.text) for said in turns), source)
-
-    def _book(self, fate: Fate, size: int, line: int, detail: str = "", records: int = 1) -> None:
-        self._ledger.book(fate, size, line, detail, records)
+    def _leave_out(
+        self, thread: _Thread, fate: Fate, size: int, line: int, role: Role | None
+    ) -> None:
+        self._ledger.book(fate, size, line, role_name(role))
+        self._ledger.format(thread.draft.format).leave_out(fate, [role])
 
 
 def _weight(piece: Parsed) -> int:
@@ -252,12 +283,18 @@ def _weight(piece: Parsed) -> int:
     return 1 + piece.noise + sum(utf8_length(turn.text) for turn in piece.turns)
 
 
-def _add(draft: _Draft, said: _Said, part: _Said | None) -> _Said:
+def _sameness(said: Said) -> int:
+    return hash((said.role, said.text.strip()))
+
+
+def _add(thread: _Thread, said: Said, part: Said | None) -> Said:
     """Add a turn, to `part` if it is of the same role; the turn that the text is in now."""
-    draft.bytes += len(said.text) + 200
+    thread.bytes += len(said.text) + _TURN_OVERHEAD_BYTES
     if part is None or part.role != said.role:
-        draft.said.append(said)
+        thread.draft.said.append(said)
         return said
+    both = part.identity and said.identity
+    part.identity = hash_of(str(part.identity), str(said.identity)) if both else 0
     part.text = join(part.text, said.text)
     part.size += said.size
     return part

@@ -1,9 +1,12 @@
-"""Machine noise in text: ids become `<id>`; terminal escapes and base64 go."""
+"""Machine noise and secrets in text: ids and secrets become placeholders; escapes and base64 go."""
 
 import re
+from collections.abc import Collection
+from dataclasses import dataclass
 from string import ascii_lowercase, ascii_uppercase, digits
 
 from tinyllm.documents import SCRUBBED_ID
+from tinyllm.secrets import Redactor
 
 # The work is done on UTF-8 bytes: `bytes.translate` and `bytes.find` tell in about 2 ns a byte
 # that a text holds nothing to scrub, where regular expressions would take 20 times as long.
@@ -43,35 +46,69 @@ _DATA_URI = re.compile(
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def scrub(text: str) -> tuple[str, int]:
-    """Clean one text.
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """A clean text.
+
+    noise         bytes of UTF-8 that ids, escapes and base64 were longer than what stands for them
+    secret_bytes  the same of secrets
+    secrets       their kinds, and how many of each
+    inside        the block that this text leaves open, for the next one of its document
+    """
+
+    text: str
+    noise: int = 0
+    secret_bytes: int = 0
+    secrets: tuple[tuple[str, int], ...] = ()
+    inside: str = ""
+
+
+class Cleaner:
+    """Cleans texts.
 
     UUIDs, bare 32-digit hex ids and `toolu_…`, `call_…`, `chatcmpl-…`, `msg_…` ids become
-    `<id>`; terminal escapes, data URIs and long base64 runs go; lone surrogates become U+FFFD.
-    Git hashes, camelCase and version numbers stay. Time is linear in the text's length.
+    `<id>`; terminal escapes, data URIs and long base64 runs go; lone surrogates become U+FFFD;
+    secrets become the placeholders of `tinyllm.secrets`, save the groups in `keep`. Git hashes,
+    camelCase and version numbers stay. Time is linear in the text's length.
 
-    Returns the clean text, and how many bytes of UTF-8 shorter it is.
+    Raises UserError for a group in `keep` that doesn't exist.
     """
-    try:
-        raw = text.encode()
-    except UnicodeEncodeError:
-        text = _SURROGATE.sub("\ufffd", text)
-        raw = text.encode()
-    clean = raw
-    if b"\x1b" in clean:
-        clean = _ESCAPE.sub(b"", clean)
-    if b";base64," in clean:
-        clean = _DATA_URI.sub(b"", clean)
-    clean = _drop_base64(clean)
-    clean = _replace_ids(clean)
-    if clean is raw:
-        return text, 0
-    return clean.decode(), len(raw) - len(clean)
+
+    def __init__(self, keep: Collection[str] = ()) -> None:
+        self._redact = Redactor(keep)
+
+    def __call__(self, text: str, inside: str = "") -> Clean:
+        """Clean one text; `inside` is the block that the text before it left open."""
+        try:
+            raw = text.encode()
+        except UnicodeEncodeError:
+            text = _SURROGATE.sub("\ufffd", text)
+            raw = text.encode()
+        plain = raw
+        if b"\x1b" in plain:
+            plain = _ESCAPE.sub(b"", plain)
+        redacted = self._redact(plain, inside)
+        clean = _drop_base64(_drop_data_uris(redacted.raw))
+        clean = _replace_ids(clean)
+        if clean is raw:
+            return Clean(text, inside=redacted.inside)
+        secret_bytes = len(plain) - len(redacted.raw)
+        return Clean(
+            clean.decode(),
+            len(raw) - len(clean) - secret_bytes,
+            secret_bytes,
+            redacted.found,
+            redacted.inside,
+        )
 
 
 def utf8_length(text: str) -> int:
     """Bytes of UTF-8 in a text; a lone surrogate counts three."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _drop_data_uris(raw: bytes) -> bytes:
+    return _DATA_URI.sub(b"", raw) if b";base64," in raw else raw
 
 
 def _replace_ids(raw: bytes) -> bytes:

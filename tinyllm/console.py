@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -26,6 +27,11 @@ def say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def complain(text: str) -> None:
+    """Print one line to stderr, where it doesn't mix with a command's results."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def duration(seconds: float) -> str:
     """A length of time for people: `42 s`, `3 min 20 s`, `5 h 07 min`."""
     whole = round(seconds)
@@ -42,6 +48,7 @@ class Phase:
 
     name: str
     unit: str = "MB"  # a million of what is counted
+    tell: Callable[[str], None] = say
     _started: float = field(default_factory=time.monotonic)
     _said: float = field(default_factory=time.monotonic)
 
@@ -52,7 +59,7 @@ class Phase:
             return
         self._said = now
         speed = done / (now - self._started)
-        say(
+        self.tell(
             f"{self.name}: {done / 1e6:,.0f} of {total / 1e6:,.0f} {self.unit}, "
             f"{speed / 1e6:.1f} {self.unit}/s, {duration((total - done) / speed)} left"
         )

@@ -1,15 +1,18 @@
-"""A corpus: the documents of files, in one pass, and the ledger of where every byte went."""
+"""A corpus: the documents of files, each said once, and the ledger of where every byte went."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from tinyllm.assembly import Assembler
+from tinyllm.cleaning import Cleaner
+from tinyllm.dedup.near import NearDuplicates
 from tinyllm.documents import Document
 from tinyllm.errors import UserError
 from tinyllm.formats import FORMATS, recognise
+from tinyllm.gathering import Gathering
 from tinyllm.ledger import Ledger, counted
 from tinyllm.reading.inputs import InputFile, StrPath, find_files
-from tinyllm.reading.records import Record, records
-from tinyllm.scopes import SCOPES, Relabel
+from tinyllm.reading.records import records
+from tinyllm.scopes import SCOPES, WhoSpeaks
 
 Progress = Callable[[int, int], None]
 
@@ -24,7 +27,10 @@ class Corpus:
     files   what is read, in order
     ledger  where every byte went; complete after the iteration
 
-    Raises UserError at once for a path, scope or relabel rule that doesn't exist, and while
+    The first document comes when all files were read: which of several copies is kept depends on
+    all of them. Meanwhile documents lie, packed, in a temporary file.
+
+    Raises UserError at once for a path, scope, rule or group that doesn't exist, and while
     iterating: with `strict`, at the first record that is unreadable or of unknown shape; at the
     end, if no document was kept (NothingKept). `progress` is called with the bytes read so far
     and the bytes in all.
@@ -36,11 +42,17 @@ class Corpus:
         scope: str,
         *,
         relabel: Sequence[str] = (),
+        me: Sequence[str] = (),
+        keep: Sequence[str] = (),
+        near_dedup: float = 0.0,
+        near_dedup_human: bool = False,
         strict: bool = False,
         progress: Progress | None = None,
     ) -> None:
         if scope not in SCOPES:
             raise UserError(f"there is no scope {scope!r}: use one of {', '.join(SCOPES)}")
+        who_speaks = WhoSpeaks(relabel, me, [format_.NAME for format_ in FORMATS])
+        clean = Cleaner(keep)
         self.files: list[InputFile] = find_files(paths)
         self.ledger = Ledger()
         self._paths = [str(path) for path in paths]
@@ -50,17 +62,20 @@ class Corpus:
         self._total = sum(file.size for file in self.files)
         self._done = 0
         self._started = False
-        rules = Relabel(relabel, [format_.NAME for format_ in FORMATS])
-        self._assembler = Assembler(self.ledger, scope, recognise, rules)
+        assembler = Assembler(self.ledger, scope, recognise, who_speaks, clean)
+        near = NearDuplicates(near_dedup, human=near_dedup_human) if near_dedup else None
+        self._gathered = Gathering(self.ledger, scope, assembler, near)
 
     def __iter__(self) -> Iterator[Document]:
         assert not self._started, "a corpus is read once; make another to read it again"
         self._started = True
         for file in self.files:
-            with self.ledger.file(file.path, file.size):
+            with self._gathered.file(file.path, file.size):
                 for record in records(file, self._on_read):
-                    yield from self._add(record)
-                yield from self._assembler.end_file()
+                    self._gathered.add(record)
+                    if self._strict:
+                        self._refuse_loss()
+        yield from self._gathered.documents()
         if not self.ledger.documents:
             raise NothingKept(self._nothing_kept())
 
@@ -68,14 +83,6 @@ class Corpus:
         self._done += size
         if self._progress:
             self._progress(self._done, self._total)
-
-    def _add(self, record: Record) -> Iterator[Document]:
-        if record.lost:
-            self.ledger.book_lost(record.size, record.line, record.detail)
-        else:
-            yield from self._assembler.add(record)
-        if self._strict:
-            self._refuse_loss()
 
     def _refuse_loss(self) -> None:
         for fate in ("unreadable", "unknown shape"):

@@ -32,10 +32,11 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Turns that belong together, and where they were read (`file:line` of the first)."""
+    """Turns that belong together, where they were read (`file:line` of the first), and as what."""
 
     turns: tuple[Turn, ...]
     source: str
+    format: str = ""
 
     def render(self) -> str:
         """The document as text, role tokens spelled out.

@@ -1,10 +1,12 @@
 """The ledger: every byte of input ends in one line of it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from tinyllm.documents import Role
 
 Fate = Literal[
     "kept",
@@ -24,7 +26,7 @@ FATES: dict[Fate, str] = {
     "kept": "text of the documents that are trained on",
     "out of scope": "turns that the scope leaves out",
     "duplicate": "said before: documents, system prompts, repeated records",
-    "noise removed": "ids, terminal escapes, base64, text that stands twice in a record",
+    "noise removed": "secrets, ids, terminal escapes, base64, text that stands twice in a record",
     "no speech": "records in which nobody speaks: progress, snapshots, headers",
     "markup": "JSON syntax, keys and fields around the speech",
     "blank": "empty lines and files",
@@ -34,9 +36,17 @@ FATES: dict[Fate, str] = {
 }
 
 MAX_DETAILS = 200
-SHOWN_DETAILS = 8
-SHOWN_SHAPES = 20
+MAX_PLACES = 100
+MAX_SPEAKERS = 1000
 OTHER_DETAILS = "others"
+
+# How many turns, or characters, of each role; a plain document's role is "plain".
+ByRole = Counter[str]
+
+
+def role_name(role: Role | None) -> str:
+    """A role's name in tables; a plain document has none."""
+    return "plain" if role is None else role
 
 
 def apportion(total: int, weights: Sequence[int]) -> list[int]:
@@ -60,19 +70,25 @@ def apportion(total: int, weights: Sequence[int]) -> list[int]:
 
 @dataclass(slots=True)
 class Tally:
-    """Bytes on disk, records, and where the first of them stands (`file:line`)."""
+    """Bytes on disk, records, and where the first of them stands (`file:line`).
+
+    examples  `file:line repeats file:line`, of duplicates
+    """
 
     bytes: int = 0
     records: int = 0
     first: str = ""
     details: dict[str, "Tally"] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    _place: tuple[int, int] | None = None
 
-    def add(self, size: int, records: int, path: str, line: int) -> None:
-        """Count `records` records of `size` bytes."""
-        self.bytes += size
+    def add(self, account: "Account", line: int, records: int) -> None:
+        """Count `records` records of a file, the first of them at `line`."""
         self.records += records
-        if not self.first:
-            self.first = f"{printable(path)}:{line}"
+        place = (account.number, line)
+        if self._place is None or place < self._place:
+            self._place = place
+            self.first = f"{printable(account.path)}:{line}"
 
     def detail(self, name: str) -> "Tally":
         """The tally of one kind within a fate; past MAX_DETAILS kinds, of all the rest."""
@@ -83,14 +99,77 @@ class Tally:
 
 @dataclass(slots=True)
 class FormatTally:
-    """What one format held: turns and characters are those of the documents kept."""
+    """What one format held.
 
+    turns, chars  of the documents kept
+    left_out      turns by what became of them
+    decided       all turns found, by what told who speaks
+    scopes        documents that each scope would keep, before duplicates are dropped
+    speakers      turns by name, where a log names several people
+    """
+
+    files: int = 0
     records: int = 0
     documents: int = 0
-    turns: Counter[str] = field(default_factory=Counter)
-    chars: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    decided: Counter[str] = field(default_factory=Counter)
+    turns: ByRole = field(default_factory=Counter)
+    chars: ByRole = field(default_factory=Counter)
+    left_out: dict[Fate, ByRole] = field(default_factory=dict)
+    decided: dict[str, ByRole] = field(default_factory=dict)
+    scopes: Counter[str] = field(default_factory=Counter)
+    speakers: Counter[str] = field(default_factory=Counter)
+    _last_file: int = 0
+
+    def record(self, account: "Account") -> None:
+        """Count a record of this format."""
+        self.records += 1
+        if self._last_file != account.number:
+            self._last_file = account.number
+            self.files += 1
+
+    def keep(self, role: Role | None, chars: int) -> None:
+        """Count a turn that reaches the corpus."""
+        self.turns[role_name(role)] += 1
+        self.chars[role_name(role)] += chars
+
+    def leave_out(self, fate: Fate, roles: Iterable[Role | None]) -> None:
+        """Count turns that don't reach the corpus."""
+        self.left_out.setdefault(fate, Counter()).update(map(role_name, roles))
+
+    def decide(self, by: str, role: Role | None) -> None:
+        """Count a turn whose role was told by `by`."""
+        self.decided.setdefault(by, Counter())[role_name(role)] += 1
+
+    def speak(self, name: str) -> None:
+        """Count a turn of somebody with a name."""
+        if name in self.speakers or len(self.speakers) < MAX_SPEAKERS:
+            self.speakers[name] += 1
+
+
+@dataclass(slots=True)
+class SecretTally:
+    """Secrets of one kind, and the first MAX_PLACES places (`file:line`); never their values."""
+
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Account:
+    """One file's bytes.
+
+    number    of the file, from 1
+    content   bytes of its content by fate and detail
+    deferred  bytes of its content whose fate is told when all files are read; None without any
+    owed      bytes on disk that the deferred ones stand for
+    lost      bytes on disk that gave no content
+    """
+
+    path: str
+    number: int
+    content: Counter[tuple[Fate, str]] = field(default_factory=Counter)
+    deferred: int | None = None
+    owed: int = 0
+    lost: int = 0
 
 
 def printable(text: str) -> str:
@@ -116,8 +195,9 @@ def shape_of(value: Any) -> str:
 class Ledger:
     """Books every byte of the files read; the fates' bytes sum to the sizes on disk.
 
-    Within a file, bytes are counted in its content (what a compressed file holds unpacked);
-    when the file is done they are scaled to its size on disk, exactly. `scopes` counts the
+    Within a file, bytes are counted in its content (what a compressed file holds unpacked); when
+    the file is done they are scaled to its size on disk, exactly. Bytes of documents wait in the
+    file's account until all files are read; then the account is settled. `scopes` counts the
     documents that each scope would keep, before duplicates are dropped.
     """
 
@@ -129,50 +209,69 @@ class Ledger:
         self.fates: dict[Fate, Tally] = {}
         self.formats: dict[str, FormatTally] = {}
         self.scopes: Counter[str] = Counter()
-        self._path = ""
-        self._content: Counter[tuple[Fate, str]] = Counter()
-        self._lost = 0
+        self.secrets: dict[str, SecretTally] = {}
+        self.changed: list[str] = []
+        self.account = Account("", 0)
 
     @contextmanager
-    def file(self, path: str, size: int) -> Iterator[None]:
+    def file(self, path: str, size: int) -> Iterator[Account]:
         """Everything booked inside belongs to this file of `size` bytes."""
-        self._path = path
-        self._content.clear()
-        self._lost = 0
-        yield
+        account = self.account = Account(path, self.files + 1)
+        yield account
         self.files += 1
         self.bytes += size
-        rest = size - self._lost
-        if rest and not self._content:
+        rest = size - account.lost
+        if rest and not account.content and account.deferred is None:
             self.book("blank", rest, 1)
-        weights = list(self._content.values())
+        weights = list(account.content.values())
+        if account.deferred is not None:
+            weights.append(account.deferred)
         shares = apportion(rest, weights if any(weights) else [1] * len(weights))
-        for (fate, detail), share in zip(self._content, shares, strict=True):
+        if account.deferred is not None:
+            account.owed = shares.pop()
+        self._pay(account, shares)
+
+    @contextmanager
+    def settling(self, account: Account) -> Iterator[None]:
+        """What is booked inside is all of a file's deferred bytes."""
+        self.account = account
+        yield
+        weights = list(account.content.values())
+        self._pay(account, apportion(account.owed, weights if any(weights) else [1] * len(weights)))
+        account.owed = 0
+
+    def _pay(self, account: Account, shares: list[int]) -> None:
+        for (fate, detail), share in zip(account.content, shares, strict=True):
             self._add(fate, detail, share)
+        account.content.clear()
+
+    def defer(self, size: int) -> None:
+        """Bytes of the open file's content that wait for `settling`."""
+        self.account.deferred = (self.account.deferred or 0) + size
 
     def book(self, fate: Fate, size: int, line: int, detail: str = "", records: int = 1) -> None:
         """Book `size` bytes of the open file's content, found at `line`."""
-        tally = self.fates.get(fate)
-        if tally is None:
-            tally = self.fates[fate] = Tally()
-        tally.add(0, records, self._path, line)
-        if detail:
-            tally.detail(detail).add(0, records, self._path, line)
-        self._content[fate, detail] += size
+        tally = self._count(fate, line, detail, records)
+        self.account.content[fate, detail if detail in tally.details else OTHER_DETAILS] += size
 
     def book_lost(self, size: int, line: int, detail: str) -> None:
         """Book `size` bytes of the open file as it lies on disk, which gave no content."""
-        tally = self.fates.setdefault("unreadable", Tally())
-        tally.add(0, 1, self._path, line)
-        tally.detail(detail).add(0, 1, self._path, line)
+        self._count("unreadable", line, detail, 1)
         self._add("unreadable", detail, size)
-        self._lost += size
+        self.account.lost += size
+
+    def _count(self, fate: Fate, line: int, detail: str, records: int) -> Tally:
+        tally = self.fates.setdefault(fate, Tally())
+        tally.add(self.account, line, records)
+        if detail:
+            tally.detail(detail).add(self.account, line, records)
+        return tally
 
     def _add(self, fate: Fate, detail: str, size: int) -> None:
         tally = self.fates[fate]
         tally.bytes += size
-        if detail:
-            tally.detail(detail).bytes += size
+        if detail in tally.details:
+            tally.details[detail].bytes += size
 
     def format(self, name: str) -> FormatTally:
         """The tally of one format."""
@@ -180,6 +279,13 @@ class Ledger:
         if tally is None:
             tally = self.formats[name] = FormatTally()
         return tally
+
+    def secret(self, kind: str, count: int, line: int) -> None:
+        """Count secrets replaced in the record at `line`."""
+        tally = self.secrets.setdefault(kind, SecretTally())
+        tally.count += count
+        if len(tally.places) < MAX_PLACES:
+            tally.places.append(f"{printable(self.account.path)}:{line}")
 
     def to_json(self) -> dict[str, Any]:
         """The ledger as plain values: bytes on disk, characters, `file:line`."""
@@ -196,80 +302,16 @@ class Ledger:
             "files": self.files,
             "records": self.records,
             "scopes": dict(self.scopes),
+            "secrets": {
+                kind: {"count": tally.count, "places": tally.places}
+                for kind, tally in sorted(self.secrets.items())
+            },
+            "changed": self.changed,
             "unknown_shapes": [
                 {"keys": shape, **_tally_json(tally, with_details=False)}
                 for shape, tally in most_common(unknown.details)
             ],
         }
-
-    def table(self) -> str:
-        """The ledger for people: where the bytes went, then what each format held."""
-        head = (
-            f"{counted(self.files, 'file')}, {counted(self.records, 'record')}, "
-            f"{counted(self.bytes, 'byte')}: {counted(self.documents, 'document')}"
-        )
-        parts = [[head], self._fate_lines(), self._format_lines(), self._unknown_lines()]
-        return "\n\n".join("\n".join(part) for part in parts if part)
-
-    def _fate_lines(self) -> list[str]:
-        lines = [f"{'':22}{'bytes':>16}  share{'records':>12}  first"]
-        for fate in FATES:
-            if fate in self.fates:
-                tally = self.fates[fate]
-                lines.append(_fate_line(fate, tally, self.bytes))
-                if fate != "unknown shape":
-                    lines += _detail_lines(tally)
-        return [*lines, f"{'total':22}{self.bytes:>16,}"]
-
-    def _format_lines(self) -> list[str]:
-        if not self.formats:
-            return []
-        lines = [f"{'format':18}{'records':>10}{'documents':>11}  turns kept (characters)"]
-        for name in sorted(self.formats):
-            tally = self.formats[name]
-            turns = [
-                f"{role} {count:,} ({tally.chars[role]:,})"
-                for role, count in sorted(tally.turns.items())
-            ]
-            lines.append(
-                f"{name:18}{tally.records:>10,}{tally.documents:>11,}  {', '.join(turns) or '-'}"
-            )
-            left_out = ", ".join(f"{role} {n:,}" for role, n in sorted(tally.left_out.items()))
-            if left_out:
-                lines.append(f"{'':39}  left out: {left_out}")
-            decided = ", ".join(f"{why} ({n:,})" for why, n in tally.decided.most_common())
-            if decided:
-                lines.append(f"{'':39}  who speaks, by: {decided}")
-        return lines
-
-    def _unknown_lines(self) -> list[str]:
-        if "unknown shape" not in self.fates:
-            return []
-        shapes = most_common(self.fates["unknown shape"].details)
-        lines = [
-            f"  {tally.records:,} x {shape}  first {tally.first}"
-            for shape, tally in shapes[:SHOWN_SHAPES]
-        ]
-        if len(shapes) > SHOWN_SHAPES:
-            lines.append(f"  and {len(shapes) - SHOWN_SHAPES:,} more shapes: see --json")
-        return ["unknown shapes (no format claims records with these keys)", *lines]
-
-
-def _fate_line(name: str, tally: Tally, total: int) -> str:
-    share = f"{tally.bytes / total:6.1%}" if total else "     -"
-    return f"{name:22}{tally.bytes:>16,} {share}{tally.records:>12,}  {tally.first}"
-
-
-def _detail_lines(tally: Tally) -> list[str]:
-    """The kinds within a fate; with a single one that is the fate itself, its name is enough."""
-    kinds = most_common(tally.details)
-    lines = [
-        f"  {name:22}{part.bytes:>14,}{'':7}{part.records:>12,}  {part.first}"
-        for name, part in kinds[:SHOWN_DETAILS]
-    ]
-    if len(kinds) > SHOWN_DETAILS:
-        lines.append(f"  and {len(kinds) - SHOWN_DETAILS:,} more kinds: see --json")
-    return lines
 
 
 def most_common(details: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
@@ -278,7 +320,12 @@ def most_common(details: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
 
 
 def _tally_json(tally: Tally, *, with_details: bool) -> dict[str, Any]:
-    numbers = {"bytes": tally.bytes, "records": tally.records, "first": tally.first}
+    numbers: dict[str, Any] = {
+        "bytes": tally.bytes,
+        "records": tally.records,
+        "first": tally.first,
+        **({"examples": tally.examples} if tally.examples else {}),
+    }
     if not (with_details and tally.details):
         return numbers
     details = {
@@ -289,10 +336,13 @@ def _tally_json(tally: Tally, *, with_details: bool) -> dict[str, Any]:
 
 def _format_json(tally: FormatTally) -> dict[str, Any]:
     return {
+        "files": tally.files,
         "records": tally.records,
         "documents": tally.documents,
         "turns": dict(sorted(tally.turns.items())),
         "chars": dict(sorted(tally.chars.items())),
-        "left_out": dict(sorted(tally.left_out.items())),
-        "decided": dict(sorted(tally.decided.items())),
+        "left_out": {fate: dict(sorted(roles.items())) for fate, roles in tally.left_out.items()},
+        "decided": {by: dict(sorted(roles.items())) for by, roles in tally.decided.items()},
+        "scopes": dict(tally.scopes),
+        "speakers": dict(tally.speakers.most_common(20)),
     }

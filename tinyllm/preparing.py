@@ -13,10 +13,13 @@ from tinyllm import packing
 from tinyllm.cache import CACHE_VARIABLE, MARKER, build_once, cache_root, fingerprint
 from tinyllm.console import Phase, say
 from tinyllm.corpus import Corpus
+from tinyllm.corpus_flags import corpus_settings
 from tinyllm.errors import UserError
+from tinyllm.ledger_page import page
 from tinyllm.reading.inputs import InputFile, find_files
 from tinyllm.runs import Run
 from tinyllm.tokenization import (
+    DEFAULT_TOKENIZER,
     Encoder,
     load_tokenizer,
     sample_texts,
@@ -26,9 +29,8 @@ from tinyllm.tokenization import (
 )
 
 # Raise it whenever reading, cleaning or packing change what they give for the same input.
-PREPARATION_VERSION = 1
+PREPARATION_VERSION = 2
 LEDGER_FILE = "ledger.txt"
-DEFAULT_TOKENIZER = Path(__file__).parent.parent / "tokenizer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +58,13 @@ def _corpus_key(args: Namespace, files: Sequence[InputFile]) -> dict[str, Any]:
     return {
         "version": PREPARATION_VERSION,
         "files": [(file.path, file.size, file.mtime_ns) for file in files],
-        "scope": args.scope,
-        "relabel": sorted(args.relabel),
+        **corpus_settings(args),
         "strict": args.strict,  # what was prepared without it may hold losses it refuses
     }
 
 
 def _corpus(args: Namespace, phase: str) -> Corpus:
-    return Corpus(
-        args.data, args.scope, relabel=args.relabel, strict=args.strict, progress=Phase(phase)
-    )
+    return Corpus(args.data, **corpus_settings(args), strict=args.strict, progress=Phase(phase))
 
 
 def _root(args: Namespace) -> Path:
@@ -170,7 +169,7 @@ def _builder(args: Namespace, tokenizer: RunTokenizer) -> Callable[[Path], None]
             num_proc=args.num_proc,
             progress=_packing_progress(),
         )
-        table = corpus.ledger.table()
+        table = page(corpus.ledger, args.scope)
         say(table)
         (folder / LEDGER_FILE).write_text(table, encoding="utf-8")
 

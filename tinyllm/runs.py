@@ -21,6 +21,10 @@ FIXED_SETTINGS: dict[str, str] = {
     "block_size": "--block-size",
     "scope": "--scope",
     "relabel": "--relabel",
+    "me": "--me",
+    "keep": "--keep",
+    "near_dedup": "--near-dedup",
+    "near_dedup_human": "--near-dedup-human",
     "seed": "--seed",
     "eval_fraction": "--eval-fraction",
     "global_batch": "--batch-size x --grad-accum x processes",
@@ -92,7 +96,9 @@ def refuse_differences(old: Run, new_settings: dict[str, Any]) -> None:
     different = [
         f"{flag} was {old.settings.get(name)!r} and is now {new_settings[name]!r}"
         for name, flag in FIXED_SETTINGS.items()
-        if name in new_settings and old.settings.get(name) != new_settings[name]
+        if name in new_settings
+        and name in old.settings
+        and old.settings[name] != new_settings[name]
     ]
     if different:
         raise UserError(

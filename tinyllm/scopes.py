@@ -1,10 +1,12 @@
-"""Whose turns a run learns: scopes, and relabelling of roles before they apply."""
+"""Whose turns a run learns: scopes, and who speaks where the user knows better than the log."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import get_args
+from dataclasses import dataclass
 
-from tinyllm.documents import ROLES, Role
+from tinyllm.documents import ROLES, Role, Turn
 from tinyllm.errors import UserError
+from tinyllm.ledger import role_name
 
 # The roles each scope keeps; None is a plain document, `code` counts like the agent's own words.
 SCOPE_ROLES: Mapping[str, frozenset[Role | None]] = {
@@ -14,10 +16,12 @@ SCOPE_ROLES: Mapping[str, frozenset[Role | None]] = {
 }
 SCOPES = tuple(SCOPE_ROLES)
 
-
-def role_name(role: Role | None) -> str:
-    """A role's name in tables; a plain document has none."""
-    return "plain" if role is None else role
+# A name that people have for several formats at once.
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "messages": ("openai_chat", "harness_session", "bare_message"),
+}
+_ANY = "*"
+_EXAMPLE = "openai_chat.user=env, or openai_chat.user~^\\[cron\\]=env"
 
 
 def scopes_that_keep(roles: Iterable[Role | None]) -> list[str]:
@@ -33,38 +37,91 @@ def scopes_that_keep(roles: Iterable[Role | None]) -> list[str]:
     ]
 
 
-class Relabel:
-    """Rules `FORMAT.ROLE=NEWROLE`; `*` as the format stands for all, a named one goes first.
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One --relabel: which turns, and the role they get; "" and None stand for any."""
 
-    Raises UserError for a rule that names no such format or role.
+    format: str
+    role: str
+    text: re.Pattern[str] | None
+    new: Role
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """Rules about a text go first, then those that name a format, then a role."""
+        return (self.text is not None, self.format != _ANY, self.role != _ANY)
+
+
+class WhoSpeaks:
+    """The role of a turn, after --relabel and --me.
+
+    rules    `FORMAT.ROLE=ROLE` or `FORMAT.ROLE~REGEX=ROLE`; `*` stands for any format or role;
+             the most exact rule that fits applies, the last given of equals
+    me       names of the model's person in logs of several people: their turns are the
+             assistant's, and other agents' in those logs the environment's
+    formats  the names that rules may use
+
+    Raises UserError for a rule that names no such format or role, or no regular expression.
     """
 
-    def __init__(self, rules: Sequence[str], formats: Iterable[str]) -> None:
-        self._rules: dict[tuple[str, Role], Role] = {}
+    def __init__(self, rules: Sequence[str], me: Sequence[str], formats: Iterable[str]) -> None:
         names = tuple(formats)
-        for rule in rules:
-            source, equals, new = rule.partition("=")
-            name, dot, old = source.rpartition(".")
-            slug = "_".join(name.lower().replace("-", " ").split())
-            if not (equals and dot and slug):
-                raise UserError(
-                    f"--relabel {rule!r} is not FORMAT.ROLE=ROLE, as in openai_chat.user=env"
-                )
-            if slug not in names and slug != "*":
-                raise UserError(
-                    f"--relabel {rule!r} names no format: use * or one of {', '.join(names)}"
-                )
-            self._rules[slug, _role(old, rule)] = _role(new, rule)
+        last_first = [rule for text in reversed(rules) for rule in _parse(text, names)]
+        self._rules = sorted(last_first, key=lambda rule: rule.rank, reverse=True)
+        self._me = frozenset(name.strip().casefold() for name in me)
+        self._applicable: dict[tuple[str, Role | None], list[_Rule]] = {}
 
-    def __call__(self, name: str, role: Role | None) -> Role | None:
-        """The role a turn of format `name` gets."""
-        if not self._rules or role is None:
-            return role
-        return self._rules.get((name, role)) or self._rules.get(("*", role)) or role
+    def __call__(self, name: str, turn: Turn, decided: str) -> tuple[Role | None, str]:
+        """The role a turn of format `name` gets, and what decided it."""
+        if self._rules:
+            for rule in self._for(name, turn.role):
+                if rule.text is None or rule.text.search(turn.text):
+                    return rule.new, "--relabel"
+        if self._me and turn.speaker:
+            if turn.speaker.strip().casefold() in self._me:
+                return "assistant", "--me"
+            if turn.role == "assistant":
+                return "env", "--me"
+        return turn.role, decided
+
+    def _for(self, name: str, role: Role | None) -> list[_Rule]:
+        known = self._applicable.get((name, role))
+        if known is None:
+            known = self._applicable[name, role] = [
+                rule
+                for rule in self._rules
+                if rule.format in (name, _ANY)
+                and (rule.role == role_name(role) or (rule.role == _ANY and role is not None))
+            ]
+        return known
+
+
+def _parse(text: str, formats: tuple[str, ...]) -> list[_Rule]:
+    source, equals, new = text.rpartition("=")
+    source, tilde, pattern = source.partition("~")
+    name, dot, old = source.rpartition(".")
+    slug = "_".join(name.lower().replace("-", " ").split())
+    if not (equals and dot and slug):
+        raise UserError(f"--relabel {text!r} is not FORMAT.ROLE=ROLE, as in {_EXAMPLE}")
+    if slug not in (*formats, *_ALIASES, _ANY):
+        raise UserError(
+            f"--relabel {text!r} names no format: use * or one of {', '.join(sorted(formats))}"
+        )
+    old = old.strip()
+    if old not in (_ANY, role_name(None)):
+        old = _role(old, text)
+    try:
+        regex = re.compile(pattern) if tilde else None
+    except re.error as error:
+        raise UserError(
+            f"--relabel {text!r}: {pattern!r} is no regular expression ({error})"
+        ) from error
+    role = _role(new.strip(), text)
+    return [_Rule(format_, old, regex, role) for format_ in _ALIASES.get(slug, (slug,))]
 
 
 def _role(name: str, rule: str) -> Role:
-    for role in get_args(Role):
-        if name.strip() == role:
-            return role  # type: ignore[no-any-return]
+    for role in ROLES:
+        if name == role:
+            return role
     raise UserError(f"--relabel {rule!r}: {name!r} is no role; use one of {', '.join(ROLES)}")

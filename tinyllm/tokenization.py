@@ -43,6 +43,7 @@ from tinyllm.errors import EXIT_OK, Parser, UserError, run_command
 __all__ = ["Encoder", "token_bytes"]
 
 TOKENIZER_FILE = "tokenizer.json"
+DEFAULT_TOKENIZER = Path(__file__).parent.parent / "tokenizer"
 VOCAB_SIZE = 8000
 
 # The qwen2 expression. `(?i:'s|'t|…)` would be shorter, but differs from llama.cpp on 'ſ.

@@ -1,0 +1,1 @@
+"""What was said before: exactly, as an earlier state of a conversation, or nearly."""
