@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tinyllm.errors import UserError
-from tinyllm.reading.inputs import find_files
+from tinyllm.reading.inputs import find_files, has_changed
 
 
 def names(files) -> list[str]:
@@ -62,6 +62,29 @@ def test_hidden_entries_of_a_folder_are_listed_but_not_entered(tmp_path):
         write(tmp_path / name)
     hidden = {Path(file.path).name: file.hidden for file in find_files([tmp_path])}
     assert hidden == {".git": True, ".hidden.jsonl": True, "a.jsonl": False}
+
+
+def test_a_log_that_its_program_hides_is_read(tmp_path):
+    (tmp_path / ".aider.chat.history.md").write_text("#### hi")
+    (tmp_path / ".env").write_text("KEY=1")
+    assert [(Path(file.path).name, file.hidden) for file in find_files([tmp_path])] == [
+        (".aider.chat.history.md", False),
+        (".env", True),
+    ]
+
+
+@pytest.mark.parametrize("change", ["longer", "rewritten", "gone"])
+def test_a_file_that_is_no_longer_as_it_was_listed_is_told(tmp_path, change):
+    path = tmp_path / "a.jsonl"
+    path.write_text("12345678")
+    file = find_files([path])[0]
+    assert not has_changed(file)
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_text("12345678" + ("9" if change == "longer" else ""))
+        os.utime(path, ns=(file.mtime_ns + 1, file.mtime_ns + 1))
+    assert has_changed(file)
 
 
 def test_a_hidden_folder_that_is_named_is_read(tmp_path):

@@ -5,6 +5,7 @@ import gzip
 import pytest
 import zstandard
 
+from tinyllm.reading import streams
 from tinyllm.reading.inputs import find_files
 from tinyllm.reading.streams import Content
 
@@ -109,3 +110,19 @@ def test_each_read_is_reported(tmp_path):
     list(Content(find_files([path])[0], told.append))
     assert sum(told) == 3_000_000
     assert len(told) == 3
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_what_unpacks_without_end_is_left_at_its_limit(tmp_path, monkeypatch, pack):
+    monkeypatch.setattr(streams, "_BOMB_BYTES", 1 << 16)
+    monkeypatch.setattr(streams, "_BOMB_RATIO", 20)
+    data, content = read(tmp_path / "x.gz", pack(TEXT) + pack(b"\n" * (64 << 20)) + pack(TEXT))
+    assert data.startswith(TEXT)
+    assert "times its size" in content.fault
+    assert 0 < content.lost < (tmp_path / "x.gz").stat().st_size
+
+
+def test_a_log_that_packs_well_is_no_bomb(tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "_BOMB_BYTES", 1 << 30)
+    data, content = read(tmp_path / "x.zst", zstd(TEXT * 100_000))
+    assert (len(data), content.fault) == (len(TEXT) * 100_000, "")

@@ -1,7 +1,6 @@
 """Records to drafts of documents: threads joined and cut, scope applied, text cleaned."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +23,8 @@ MAX_OPEN_BYTES = 64 << 20
 _THREAD_OVERHEAD_BYTES = 1 << 10
 _TURN_OVERHEAD_BYTES = 200
 _STANDS_TWICE = "stands twice, or encoded"
+_ENCODED = "ids, escapes, base64"
+_SECRETS = "secrets"
 
 Recognise = Callable[[dict[str, Any]], Format | None]
 
@@ -82,14 +83,14 @@ class Assembler:
         self._who_speaks = who_speaks
         self._clean = clean
         self._threads: dict[tuple[str, str], _Thread] = {}
-        self._identities: set[int] = set()
+        self._identities: set[tuple[str, str, int]] = set()
         self._open_bytes = 0
 
-    def add(self, record: Record) -> Iterator[Draft]:
+    def add(self, record: Record) -> Sequence[Draft]:
         """The drafts that this record completes."""
         if record.fate:
             self._ledger.book(record.fate, record.size, record.line, record.detail)
-            return
+            return ()
         self._ledger.records += 1
         value = as_record(record.value)
         found = self._recognise(value) if value is not None else None
@@ -98,73 +99,73 @@ class Assembler:
             hint = f" (like {found.NAME}, but its values don't fit)" if found else ""
             shape = shape_of(record.value) + hint
             self._ledger.book("unknown shape", record.size, record.line, shape)
-            return
+            return ()
         self._ledger.format(found.NAME).record(self._ledger.account)
         if isinstance(parsed, Parsed):
-            yield from self._place(record, found.NAME, parsed)
-            return
+            return self._place(record, found.NAME, parsed)
         pieces = tuple(parsed) or (Parsed(),)
         sizes = apportion(record.size, [_weight(piece) for piece in pieces])
+        drafts: list[Draft] = []
         for piece, size in zip(pieces, sizes, strict=True):
-            yield from self._place(replace(record, size=size), found.NAME, piece)
+            drafts += self._place(replace(record, size=size), found.NAME, piece)
+        return drafts
 
-    def end_file(self) -> Iterator[Draft]:
+    def end_file(self) -> Sequence[Draft]:
         """The drafts that were still open, in the order of their last records."""
-        for key in list(self._threads):
-            yield from self._close(key)
+        drafts = [draft for key in list(self._threads) for draft in self._close(key)]
         self._identities.clear()
+        return drafts
 
-    def _place(self, record: Record, name: str, parsed: Parsed) -> Iterator[Draft]:
-        """Put a record's speech into its draft."""
+    def _place(self, record: Record, name: str, parsed: Parsed) -> Sequence[Draft]:
+        """Put a record's speech into its draft; those that are complete."""
+        if not parsed.turns:
+            self._book_split(record, {_STANDS_TWICE: parsed.noise}, [], rest="no speech")
+            return ()
         if parsed.thread is None:
             thread = _Thread(Draft(name, record.path))
-            self._say(thread, record, parsed)
-            yield from self._finish(thread)
-            return
+            self._say(thread, record, parsed, 0)
+            return self._finish(thread)
         key = (name, parsed.thread)
-        if parsed.identity is not None:
-            identity = hash_of(*key, parsed.identity)
-            if identity in self._identities:
+        identity = hash_of(name, parsed.identity) if parsed.identity is not None else 0
+        if identity:
+            if (*key, identity) in self._identities:
                 self._ledger.book("duplicate", record.size, record.line, "repeated record")
-                return
-            self._identities.add(identity)
-        known = self._threads.get(key)
-        if known is not None and _apart(known.time, parsed.time):
-            yield from self._close(key)
-            known = None
-        thread = known or _Thread(Draft(name, record.path))
-        before = thread.bytes if known else 0
-        self._threads.pop(key, None)  # the threads are in the order of their last records
-        self._threads[key] = thread
-        self._say(thread, record, parsed)
-        self._open_bytes += thread.bytes - before
+                return ()
+            self._identities.add((*key, identity))
+        complete: list[Draft] = []
+        thread_before = self._threads.pop(key, None)
+        if thread_before is not None and _apart(thread_before.time, parsed.time):
+            self._open_bytes -= thread_before.bytes
+            complete += self._finish(thread_before)
+            thread_before = None
+        thread = thread_before or _Thread(Draft(name, record.path))
+        self._threads[key] = thread  # the last one: they are in the order of their last records
+        self._open_bytes -= thread.bytes if thread_before else 0
+        self._say(thread, record, parsed, identity)
+        self._open_bytes += thread.bytes
         if thread.bytes > MAX_THREAD_BYTES:
-            yield from self._close(key)
+            complete += self._close(key)
         while self._open_bytes > MAX_OPEN_BYTES:
-            yield from self._close(next(iter(self._threads)))
+            complete += self._close(next(iter(self._threads)))
+        return complete
 
-    def _close(self, key: tuple[str, str]) -> Iterator[Draft]:
+    def _close(self, key: tuple[str, str]) -> Sequence[Draft]:
         thread = self._threads.pop(key)
         self._open_bytes -= thread.bytes
-        yield from self._finish(thread)
+        return self._finish(thread)
 
-    def _say(self, thread: _Thread, record: Record, parsed: Parsed) -> None:
+    def _say(self, thread: _Thread, record: Record, parsed: Parsed, identity: int) -> None:
         """Add a record's turns to a thread, and book the bytes that are no speech in scope."""
-        if not parsed.turns:
-            self._book_split(record, {"": parsed.noise}, [], rest="no speech")
-            return
         turns, noise = self._in_scope_clean(thread, record, parsed)
         sizes = self._book_split(record, noise, [turn.weight for turn in turns], rest="markup")
         part = self._open_part(thread, parsed, turns)
-        name = thread.draft.format
         for place, (turn, size) in enumerate(zip(turns, sizes, strict=True)):
             thread.roles.add(turn.role)
             said = None
             if turn.role in self._roles:
-                said = Said(turn.role, turn.text, size, record.line)
-                said.mirrored = parsed.mirrors
-                if parsed.identity is not None:
-                    said.identity = hash_of(name, parsed.identity, str(place))
+                said = Said(turn.role, turn.text, size, record.line, mirrored=parsed.mirrors)
+                if identity:
+                    said.identity = hash_of(f"{identity} {place}") if place else identity
                 if parsed.thread is not None and not parsed.mirrors:
                     thread.plainly.add(_sameness(said))
                 said = _add(thread, said, part)
@@ -200,7 +201,7 @@ class Assembler:
         self, thread: _Thread, record: Record, parsed: Parsed
     ) -> tuple[list[_Clean], dict[str, int]]:
         """The turns that say something, clean if in scope, and the bytes of noise by kind."""
-        noise = Counter({"": parsed.noise})
+        encoded = secret = 0
         turns: list[_Clean] = []
         name = thread.draft.format
         tally = self._ledger.format(name)
@@ -210,16 +211,16 @@ class Assembler:
             if role in self._roles:
                 cleaned = self._clean(text, thread.inside)
                 text, thread.inside = cleaned.text, cleaned.inside
-                noise["ids, escapes, base64"] += cleaned.noise
-                noise["secrets"] += cleaned.secret_bytes
+                encoded += cleaned.noise
+                secret += cleaned.secret_bytes
                 for kind, count in cleaned.secrets:
                     self._ledger.secret(kind, count, record.line)
-            if text.strip():
+            if text and not text.isspace():
                 turns.append(_Clean(role, text, utf8_length(text)))
                 tally.decide(by, role)
                 if turn.speaker:
                     tally.speak(turn.speaker)
-        return turns, noise
+        return turns, {_STANDS_TWICE: parsed.noise, _ENCODED: encoded, _SECRETS: secret}
 
     def _book_split(
         self, record: Record, noise: dict[str, int], weights: list[int], rest: Fate
@@ -229,34 +230,35 @@ class Assembler:
         Bytes are UTF-8 lengths where those fit into the record, and scaled to it where the
         decoded text is longer than its source.
         """
-        found = {kind: size for kind, size in noise.items() if size > 0}
-        markup = max(0, record.size - sum(found.values()) - sum(weights))
-        markup, *shares = apportion(record.size, [markup, *found.values(), *weights])
-        for kind, size in zip(found, shares, strict=False):
-            self._ledger.book(
-                "noise removed", size, record.line, kind or _STANDS_TWICE
-            )
-        if markup or not any(shares):
+        kinds = [kind for kind, size in noise.items() if size > 0]
+        parts = [noise[kind] for kind in kinds] if kinds else []
+        markup = record.size - sum(parts) - sum(weights)
+        if markup < 0:
+            markup, *shares = apportion(record.size, [0, *parts, *weights])
+            parts, weights = shares[: len(kinds)], shares[len(kinds) :]
+        for kind, size in zip(kinds, parts, strict=True):
+            self._ledger.book("noise removed", size, record.line, kind)
+        if markup or not (kinds or weights):
             self._ledger.book(rest, markup, record.line)
-        return shares[len(found) :]
+        return weights
 
-    def _finish(self, thread: _Thread) -> Iterator[Draft]:
+    def _finish(self, thread: _Thread) -> Sequence[Draft]:
         """The draft, unless nothing of it is in scope."""
         if not thread.roles:
-            return
+            return ()
         draft = thread.draft
         keeping = scopes_that_keep(thread.roles)
         self._ledger.scopes.update(keeping)
         self._ledger.format(draft.format).scopes.update(keeping)
         self._drop_mirrors(thread)
         if not draft.said:
-            return
+            return ()
         if self._scope in keeping:
             self._ledger.defer(draft.size)
-            yield draft
-            return
+            return (draft,)
         for said in draft.said:
             self._leave_out(thread, "out of scope", said.size, said.line, said.role)
+        return ()
 
     def _drop_mirrors(self, thread: _Thread) -> None:
         """What mirrors stays only where no other record said it."""

@@ -9,8 +9,8 @@ from tinyllm.documents import Document
 from tinyllm.errors import UserError
 from tinyllm.formats import FORMATS, recognise
 from tinyllm.gathering import Gathering
-from tinyllm.ledger import Ledger, counted
-from tinyllm.reading.inputs import InputFile, StrPath, find_files
+from tinyllm.ledger import Ledger, counted, printable
+from tinyllm.reading.inputs import InputFile, StrPath, find_files, has_changed
 from tinyllm.reading.records import records
 from tinyllm.scopes import SCOPES, WhoSpeaks
 
@@ -75,6 +75,8 @@ class Corpus:
                     self._gathered.add(record)
                     if self._strict:
                         self._refuse_loss()
+            if has_changed(file):
+                self.ledger.changed.append(printable(file.path))
         yield from self._gathered.documents()
         if not self.ledger.documents:
             raise NothingKept(self._nothing_kept())

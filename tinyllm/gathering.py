@@ -1,6 +1,6 @@
 """Drafts of all files to documents: what is said twice is told apart once everything was read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -61,7 +61,7 @@ class Gathering:
                     yield from self._keep(draft, verdicts.document(index), verdicts.turns(index))
         self._tell_examples(verdicts)
 
-    def _put(self, drafts: Iterator[Draft]) -> None:
+    def _put(self, drafts: Sequence[Draft]) -> None:
         for draft in drafts:
             self._shelf.put(draft)
             self._facts.add(draft)

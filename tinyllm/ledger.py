@@ -1,5 +1,6 @@
 """The ledger: every byte of input ends in one line of it."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -80,21 +81,24 @@ class Tally:
     first: str = ""
     details: dict[str, "Tally"] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
-    _place: tuple[int, int] | None = None
+    _file: int = sys.maxsize
+    _line: int = sys.maxsize
 
     def add(self, account: "Account", line: int, records: int) -> None:
         """Count `records` records of a file, the first of them at `line`."""
         self.records += records
-        place = (account.number, line)
-        if self._place is None or place < self._place:
-            self._place = place
+        if account.number < self._file or (account.number == self._file and line < self._line):
+            self._file, self._line = account.number, line
             self.first = f"{printable(account.path)}:{line}"
 
     def detail(self, name: str) -> "Tally":
         """The tally of one kind within a fate; past MAX_DETAILS kinds, of all the rest."""
         if name not in self.details and len(self.details) >= MAX_DETAILS:
             name = OTHER_DETAILS
-        return self.details.setdefault(name, Tally())
+        part = self.details.get(name)
+        if part is None:
+            part = self.details[name] = Tally()
+        return part
 
 
 @dataclass(slots=True)
@@ -261,7 +265,9 @@ class Ledger:
         self.account.lost += size
 
     def _count(self, fate: Fate, line: int, detail: str, records: int) -> Tally:
-        tally = self.fates.setdefault(fate, Tally())
+        tally = self.fates.get(fate)
+        if tally is None:
+            tally = self.fates[fate] = Tally()
         tally.add(self.account, line, records)
         if detail:
             tally.detail(detail).add(self.account, line, records)

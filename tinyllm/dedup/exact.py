@@ -26,14 +26,14 @@ Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
-def hash_of(*parts: str | bytes) -> int:
+def hash_of(*parts: str) -> int:
     """64 bits that are equal for the same parts only, 0 never."""
-    state = blake2b(digest_size=_HASH_BYTES)
-    for part in parts:
-        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        state.update(b"%d " % len(raw))
-        state.update(raw)
-    return int.from_bytes(state.digest(), "little") or 1
+    if len(parts) == 1:
+        text = parts[0]
+    else:
+        text = "".join((*parts, *(f" {len(part)}" for part in parts)))
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+    return int.from_bytes(digest, "little") or 1
 
 
 class Verdicts:
@@ -105,15 +105,13 @@ class Facts:
 
     def add(self, draft: Draft) -> None:
         """The next document."""
-        above = b""
+        chained = 0
         for said in draft.said:
-            text = said.text.encode("utf-8", "surrogatepass")
-            own = hash_of(str(said.role), text)
+            own = hash_of(str(said.role), said.text)
             if said.role == "system":
                 self._system[0].append(len(self._chain))
                 self._system[1].append(own)
-            chained = hash_of(above, own.to_bytes(_HASH_BYTES, "little"))
-            above = chained.to_bytes(_HASH_BYTES, "little")
+            chained = hash_of(f"{chained} {own}")
             self._chain.append(chained)
             self._identities.append(said.identity)
         self._senders.append(hash_of(*(str(said.identity) for said in draft.said)))

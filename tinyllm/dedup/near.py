@@ -62,8 +62,8 @@ class NearDuplicates:
         self._documents.append(index)
         self._lengths.append(len(words))
         for band in range(self._bands):
-            part = signature[band * rows : (band + 1) * rows].tobytes()
-            self._keys.append(hash_of(str(band), part))
+            part = signature[band * rows : (band + 1) * rows]
+            self._keys.append(hash_of(str(band), str(part.tolist())))
 
     def decide(self, verdicts: Verdicts, get: Callable[[int], Draft]) -> None:
         """Mark near duplicates among documents that are no duplicates yet; `get` gives one."""

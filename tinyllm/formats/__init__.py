@@ -15,7 +15,10 @@ FORMATS: tuple[Format, ...] = tuple(
 
 def recognise(record: dict[str, Any]) -> Format | None:
     """The format that a record's keys show; None for an unknown shape."""
-    return next((known for known in _candidates(tuple(record)) if known.recognise(record)), None)
+    for known in _candidates(tuple(record)):
+        if known.recognise(record):
+            return known
+    return None
 
 
 # Logs have few sets of keys, but values used as keys must not fill the memory.

@@ -27,6 +27,9 @@ _ARGUMENT_KEYS = ("arguments", "input", "args", "parameters")
 _NOISE_KEYS = ("signature", "encrypted_content", "data", "source", "image_url")
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 class Misfit(Exception):
     """A record has the keys of a format, but its values don't fit."""
 
@@ -58,7 +61,7 @@ def role_of(name: object, table: Mapping[str, Role]) -> Role:
 def json_text(value: object) -> str:
     """A value as JSON on one line, keys in the order of the log. Raises Misfit."""
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return _encode(value)
     except ValueError as error:  # an integer of more digits than Python prints
         raise Misfit from error
 

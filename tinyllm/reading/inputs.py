@@ -11,6 +11,9 @@ from tinyllm.errors import UserError
 
 StrPath = str | os.PathLike[str]
 
+# Logs that their program hides beside the work they are about.
+HIDDEN_LOGS = frozenset({".aider.chat.history.md"})
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -47,6 +50,14 @@ def find_files(paths: Sequence[StrPath]) -> list[InputFile]:
             key = os.path.abspath(file.path)  # noqa: PTH100
             found[key] = min(file, found.get(key, file), key=lambda same: same.path)
     return list(_each_once(found))
+
+
+def has_changed(file: InputFile) -> bool:
+    """True if a readable file is no longer as it was when listed."""
+    if file.fault or file.hidden:
+        return False
+    status = _status(Path(file.path))
+    return status is None or (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
 
 
 def _each_once(found: dict[str, InputFile]) -> Iterator[InputFile]:
@@ -104,7 +115,7 @@ def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[InputFile]:
         yield InputFile(str(folder), 0, 0, fault=f"folder: {_reason(error)}")
         return
     for entry in entries:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") and entry.name not in HIDDEN_LOGS:
             yield _describe(entry, hidden=True)
         elif entry.is_dir():
             yield from _walk(entry, entered)

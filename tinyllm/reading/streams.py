@@ -17,6 +17,10 @@ CHUNK_BYTES = 1 << 20
 # Compressed bytes that are unpacked at once: a run of zeros grows a thousandfold under gzip,
 # thirty thousandfold under zstd, and all of it comes out in one piece.
 _PIECE_BYTES = 1 << 12
+# Packed logs are seldom a hundredth of their size, even those that repeat a growing conversation
+# in every record; what goes on like this was made to fill a disk.
+_BOMB_BYTES = 1 << 30
+_BOMB_RATIO = 2000
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -75,7 +79,7 @@ class Content:
 
     def _unpack(self, chunks: Iterator[bytes], start: Callable[[], _Member]) -> Iterator[bytes]:
         """Every member or frame, one after another; from damage on, the rest is lost."""
-        done = 0
+        done = unpacked = 0
         member = start()
         for chunk in chunks:
             for at in range(0, len(chunk), _PIECE_BYTES):
@@ -83,7 +87,8 @@ class Content:
                 try:
                     while waiting:
                         member = start() if member.eof else member
-                        yield member.decompress(waiting)
+                        yield (content := member.decompress(waiting))
+                        unpacked += len(content)
                         # gzip allows zeros after a member, as padding.
                         waiting = member.unused_data.lstrip(b"\0") if member.eof else b""
                 except (zlib.error, zstandard.ZstdError):
@@ -91,6 +96,10 @@ class Content:
                     self.fault = "damaged compressed data"
                     return
                 done += len(piece)
+                if unpacked > _BOMB_BYTES and unpacked > _BOMB_RATIO * done:
+                    self.lost = self._file.size - done
+                    self.fault = f"unpacks to more than {_BOMB_RATIO:,} times its size"
+                    return
         if not member.eof:
             self.fault = self.fault or "compressed data ends early"
 
