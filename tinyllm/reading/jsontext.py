@@ -115,7 +115,29 @@ _QUOTE, _COMMA = b'",'
 _OPENING, _ARRAY, _CLOSING = b"{[", ord("["), b"}]"
 
 
-class Boundaries:
+class Strings:
+    """Where in a stream of chunks the strings of JSON text are."""
+
+    def __init__(self) -> None:
+        self.in_string = False
+        self._escaped = False
+
+    def leave_string(self, chunk: bytes, at: int) -> int:
+        """Offset behind the closing quote, or the end of the chunk."""
+        if self._escaped:
+            self._escaped = False
+            at += 1
+        while match := _INSIDE.search(chunk, at):
+            at = match.end()
+            if chunk[at - 1] == _QUOTE:
+                self.in_string = False
+                return at
+            self._escaped = at == len(chunk)
+            at += 1
+        return len(chunk)
+
+
+class Boundaries(Strings):
     """Finds where JSON values end in a stream of chunks, by brackets and quotes alone.
 
     The members of a top-level array are values of their own. Values may follow each other with
@@ -123,17 +145,16 @@ class Boundaries:
     """
 
     def __init__(self) -> None:
-        self.in_string = False
+        super().__init__()
         self.depth = 0
         self._base = 0  # 1 inside a top-level array
-        self._escaped = False
 
     def feed(self, chunk: bytes) -> Iterator[int]:
         """Offsets in `chunk` just behind a value, or behind a bracket or comma around values."""
         at = 0
         while at < len(chunk):
             if self.in_string:
-                at = self._leave_string(chunk, at)
+                at = self.leave_string(chunk, at)
                 continue
             match = _OUTSIDE.search(chunk, at)
             if match is None:
@@ -147,20 +168,6 @@ class Boundaries:
                     yield at
             elif self._bracket(byte):
                 yield at
-
-    def _leave_string(self, chunk: bytes, at: int) -> int:
-        """Offset behind the closing quote, or the end of the chunk."""
-        if self._escaped:
-            self._escaped = False
-            at += 1
-        while match := _INSIDE.search(chunk, at):
-            at = match.end()
-            if chunk[at - 1] == _QUOTE:
-                self.in_string = False
-                return at
-            self._escaped = at == len(chunk)
-            at += 1
-        return len(chunk)
 
     def _bracket(self, byte: int) -> bool:
         """True if this bracket ends a value, or begins or ends a top-level array."""

@@ -20,17 +20,20 @@ from tinyllm.reading.jsontext import (
     decode_line,
     strip_separators,
 )
+from tinyllm.reading.long_objects import LongObject
 from tinyllm.reading.streams import Content, OnRead
 
 # The largest record that is held in memory, unpacked. Python needs up to four bytes for each
 # character of a text and a copy or two of it, and preparation has to stay under 1.5 GB.
 RECORD_BYTES = 64 << 20
 _HEAD_BYTES = 1 << 16
+# A compressed file smaller than RECORD_BYTES by more than this holds no value above it.
+_MAX_PACKING = 64
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".traj")
 TEXT_SUFFIXES = (".txt", ".md", ".markdown", ".text")
 _COMPRESSED_SUFFIXES = (".gz", ".zst")
-Layout = Literal["lines", "values", "text"]
+Layout = Literal["lines", "values", "text", "object"]
 
 
 @dataclass(slots=True)  # not frozen: that makes a record three times as slow to build
@@ -76,7 +79,9 @@ def records(file: InputFile, on_read: OnRead | None = None) -> Iterator[Record]:
     if layout is None:
         yield from _not_a_log(file, chain((head,), chunks))
     else:
-        readers = {"lines": _lines, "values": _values, "text": _text}
+        readers = {"lines": _lines, "values": _values, "text": _text, "object": _object}
+        if layout != "text" and head.lstrip(SEPARATORS)[:1] == b"{" and _is_long_object(file):
+            layout = "object"
         yield from readers[layout](file.path, chain((head,), chunks), content)
     if content.fault:
         yield Record(None, content.lost, file.path, 1, "unreadable", content.fault, lost=True)
@@ -237,6 +242,39 @@ def _values(path: str, chunks: Iterator[bytes], _: Content) -> Iterator[Record]:
         span.add(chunk[done:])
     if (record := span.take(at_end=True)) is not None:
         yield record
+
+
+def _is_long_object(file: InputFile) -> bool:
+    """True if the file's first value is larger than can be held."""
+    if file.size < RECORD_BYTES // _MAX_PACKING:
+        return False
+    bounds = Boundaries()
+    seen = 0
+    for chunk in Content(file):
+        end = next(bounds.feed(chunk), None)
+        if end is not None:
+            return seen + end > RECORD_BYTES
+        seen += len(chunk)
+        if seen > RECORD_BYTES:
+            return True
+    return False
+
+
+def _object(path: str, chunks: Iterator[bytes], _: Content) -> Iterator[Record]:
+    """One object that is larger than can be held, a record for each message in its lists."""
+    whole = LongObject(RECORD_BYTES)
+    line = 1
+    for chunk in chunks:
+        for part, size in whole.feed(chunk):
+            if part is None:
+                yield Record(None, size, path, line, "unreadable", _too_large())
+            else:
+                yield _as_record(decode_line(part)[0], size, path, line)
+        line += chunk.count(b"\n")
+    if whole.rest and whole.complete:
+        yield Record(None, whole.rest, path, line, "markup")
+    elif whole.rest:
+        yield Record(None, whole.rest, path, line, "unreadable", "cut line")
 
 
 class _Span:
