@@ -130,13 +130,71 @@ def test_a_message_that_nobody_known_says_makes_the_record_an_unknown_shape(odd:
         {"messages": [{"type": "user", "content": "a Gemini session"}]},
         {"messages": [{"from_id": "user1", "text": "a Telegram export"}]},
         {"messages": [{"author": {"name": "a"}, "content": "a Discord export"}]},
-        {"messages": [{"role": "user", "content": "u"}], "label": False},
         {"chosen": [], "rejected": [], "messages": [{"role": "user", "content": "u"}]},
         {"history": [{"role": "user", "content": "u"}], "trajectory": []},
     ],
 )
 def test_other_families_are_not_taken_for_chats(record: dict[str, Any]):
-    assert recognise(record) is None
+    assert recognise(record) not in (openai_chat, harness_session)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"label": False},
+        {"chosen": {"role": "assistant", "content": "a"}, "rejected": None},
+        {"response": "a"},
+        {"choices": [{"message": {"content": "a"}}]},
+        {"completion": "a"},
+    ],
+)
+def test_a_chat_whose_answer_stands_beside_it_is_another_familys(beside: dict[str, Any]):
+    record = chat(("user", "u")) | beside
+    assert recognise(record) not in (None, openai_chat, harness_session)
+    assert openai_chat.parse(record) is None
+
+
+def test_no_answer_beside_a_chat_is_none():
+    assert recognise(chat(("user", "u")) | {"response": None}) is openai_chat
+
+
+def test_a_call_under_a_role_of_its_own_is_the_assistants_and_its_result_the_environments():
+    record = chat(
+        ("user", "u"), ("function_call", '{"name": "tide", "arguments": {}}'), ("observation", "r")
+    )
+    parsed = openai_chat.parse(record)
+    assert parsed is not None
+    call = '<tool_call>\n{"name": "tide", "arguments": {}}\n</tool_call>'
+    assert parsed.turns == (Turn("user", "u"), Turn("assistant", call), Turn("env", "r"))
+
+
+def test_what_an_agents_front_end_puts_into_a_humans_message_is_the_environments():
+    reminder = "<system-reminder>Be brief.</system-reminder>"
+    parts = [{"type": "text", "text": text} for text in (reminder, "count the gulls")]
+    parsed = openai_chat.parse(chat(("user", parts)))
+    assert parsed is not None
+    assert parsed.turns == (Turn("env", reminder), Turn("user", "count the gulls"))
+
+
+def test_a_conversation_printed_for_people_has_its_speakers_back():
+    shown = (
+        "user: When is high tide?\nIn Brest.\n"
+        'assistant: None\ntool: {"time": "04:31"}\nassistant: At 04:31.'
+    )
+    record = {"messages_display": shown}
+    parsed = openai_chat.parse(record)
+    assert recognise(record) is openai_chat
+    assert parsed is not None
+    assert parsed.turns == (
+        Turn("user", "When is high tide?\nIn Brest."),
+        Turn("env", '{"time": "04:31"}'),
+        Turn("assistant", "At 04:31."),
+    )
+
+
+@pytest.mark.parametrize("shown", ["", "When?", "narrator: u\nuser: v"])
+def test_another_text_under_that_key_is_an_unknown_shape(shown: str):
+    assert openai_chat.parse({"messages_display": shown}) is None
 
 
 # --- harness sessions -------------------------------------------------------------------------

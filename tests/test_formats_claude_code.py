@@ -60,8 +60,11 @@ def test_a_signature_and_the_copy_of_a_result_are_noise():
     [
         {"isMeta": True},
         {"isCompactSummary": True},
+        {"isSynthetic": True},
         {"isSidechain": True},
         {"agentId": "a1"},
+        {"parent_tool_use_id": "t1"},
+        {"origin": {"kind": "peer", "from": "a1"}},
         {"toolUseResult": "Error: no such file"},
         {"origin": {"kind": "task", "senderTaskId": "t"}},
     ],
@@ -88,6 +91,85 @@ def test_a_flag_tells_that_no_human_wrote_it(flags: dict[str, Any]):
 def test_text_that_a_program_wrote_is_the_environments_to_its_end(text: str):
     assert parsed(line("user", text)).turns == (Turn("env", text),)
     assert parsed(line("user", [{"type": "text", "text": text}])).turns == (Turn("env", text),)
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        (
+            "<command-name>/compact</command-name>\n<command-args>keep the names</command-args>",
+            "keep the names",
+        ),
+        ("<bash-input>ls gulls/</bash-input>", "ls gulls/"),
+        ("<user-memory-input>count at dawn</user-memory-input>", "count at dawn"),
+    ],
+)
+def test_what_a_human_types_beside_a_command_is_the_humans(text: str, typed: str):
+    turns = parsed(line("user", text)).turns
+    assert [turn for turn in turns if turn.role == "user"] == [Turn("user", typed)]
+    assert not any(typed in turn.text for turn in turns if turn.role != "user")
+
+
+def test_around_a_commands_arguments_the_program_speaks():
+    text = "<command-name>/goal</command-name>\n<command-args>a\nb</command-args>\n<command-x>y"
+    assert parsed(line("user", text)).turns == (
+        Turn("env", "<command-name>/goal</command-name>"),
+        Turn("user", "a\nb"),
+        Turn("env", "\n<command-x>y"),
+    )
+
+
+def test_arguments_of_a_command_that_the_agent_gave_are_not_a_humans():
+    text = "<command-name>/tide</command-name><command-args>Brest</command-args>"
+    assert parsed(line("user", text, isMeta=True)).turns == (Turn("env", text),)
+
+
+def test_arguments_that_are_quoted_in_a_programs_report_are_not_a_humans():
+    text = "<task-notification><command-args>Brest</command-args></task-notification>"
+    assert parsed(line("user", text)).turns == (Turn("env", text),)
+
+
+REFUSED = "The user doesn't want to proceed with this tool use. It was rejected."
+
+
+def test_the_words_with_which_a_human_refuses_a_call_are_the_humans():
+    text = f"{REFUSED} To tell you how to proceed, the user said:\nuse the ferry"
+    note = "\n\nNote: The user's next message may contain a correction."
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": text + note}]
+    assert parsed(line("user", result, toolUseResult="Error: refused")).turns == (
+        Turn("env", f"{REFUSED} To tell you how to proceed, the user said:"),
+        Turn("user", "use the ferry"),
+        Turn("env", note.strip()),
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        REFUSED,
+        f"{REFUSED} the user said:\nThe user wants to clarify these questions.",
+        "grep: the user said:\nuse the ferry",
+    ],
+)
+def test_a_refusal_without_words_and_other_results_are_the_environments(text: str):
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": text}]
+    assert parsed(line("user", result)).turns == (Turn("env", text),)
+
+
+def test_answers_to_the_agents_questions_are_the_humans():
+    text = 'User has answered your questions: "Which port?"="Brest", "When?"="at dawn".'
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": text}]
+    outcome = {"questions": [], "answers": {"Which port?": "Brest", "When?": "at dawn"}}
+    assert parsed(line("user", result, toolUseResult=outcome)).turns == (
+        Turn("user", "Brest\nat dawn"),
+    )
+
+
+@pytest.mark.parametrize("answers", [{}, {"Which port?": "Lyon"}, {"Which port?": 7}, ["Brest"]])
+def test_answers_that_the_result_does_not_hold_are_not_believed(answers: object):
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": '"Which port?"="Brest"'}]
+    turns = parsed(line("user", result, toolUseResult={"answers": answers})).turns
+    assert [turn.role for turn in turns] == ["env"]
 
 
 def test_a_reminder_inside_a_humans_text_is_cut_out():
@@ -132,10 +214,15 @@ def test_a_human_is_believed_where_the_origin_says_so():
     [
         {"type": "progress", "data": {"type": "hook"}, "sessionId": "s", "uuid": "u"},
         {"type": "file-history-snapshot", "snapshot": {}, "messageId": "m"},
-        {"type": "queue-operation", "operation": "enqueue", "content": "x", "sessionId": "s"},
+        {"type": "queue-operation", "operation": "dequeue", "sessionId": "s"},
+        {"type": "queue-operation", "operation": "popAll", "content": "x", "sessionId": "s"},
         {"type": "summary", "summary": "Gulls counted", "leafUuid": "u"},
         {"type": "summary", "message": {"role": "user", "content": "earlier"}, "uuid": "u"},
         {"type": "attachment", "attachment": {"type": "file"}, "uuid": "u"},
+        {"type": "attachment", "attachment": {"type": "file", "prompt": "x"}, "uuid": "u"},
+        {"type": "stream_event", "event": {}, "session_id": "s"},
+        {"type": "started", "key": "k", "agentId": "a"},
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": []},
         {"type": "system", "subtype": "turn_duration", "durationMs": 1, "uuid": "u"},
         {"type": "system", "subtype": "compact_boundary", "content": "compacted", "uuid": "u"},
     ],
@@ -153,6 +240,68 @@ def test_a_local_command_that_is_filed_under_system_is_the_environments():
         "sessionId": "s",
     }
     assert parsed(record).turns == (Turn("env", "<command-name>/mcp</command-name>"),)
+
+
+def test_the_last_words_that_a_run_prints_at_its_end_are_noise():
+    record = {"type": "result", "subtype": "success", "result": "Eight.", "session_id": "s"}
+    assert parsed(record) == Parsed(noise=6)
+
+
+def queued(content: str, operation: str = "enqueue") -> dict[str, Any]:
+    return {
+        "type": "queue-operation",
+        "operation": operation,
+        "content": content,
+        "sessionId": "s",
+        "timestamp": "2025-04-05T09:00:00Z",
+    }
+
+
+@pytest.mark.parametrize("operation", ["enqueue", "remove"])
+def test_words_typed_while_the_agent_works_are_the_humans(operation: str):
+    result = parsed(queued("count again", operation))
+    assert result.turns == (Turn("user", "count again"),)
+    assert result.mirrors
+    assert result.thread == parsed(line("user", "count again")).thread
+
+
+def test_a_notice_in_the_queue_is_the_environments():
+    text = "<task-notification>done</task-notification>"
+    assert parsed(queued(text)).turns == (Turn("env", text),)
+
+
+def test_a_command_in_the_queue_is_left_to_its_own_line_but_not_what_follows_it():
+    assert parsed(queued("/mcp")).turns == ()
+    assert parsed(queued("/compact keep the names")).turns == (Turn("user", "keep the names"),)
+    assert parsed(queued("/home/bram/gulls.txt is wrong")).turns == (
+        Turn("user", "/home/bram/gulls.txt is wrong"),
+    )
+
+
+def attached(prompt: object, **more: Any) -> dict[str, Any]:
+    return {
+        "type": "attachment",
+        "uuid": "u",
+        "sessionId": "s",
+        "timestamp": "2025-04-05T09:00:00Z",
+        "attachment": {"type": "queued_command", "prompt": prompt, **more},
+    }
+
+
+def test_a_message_given_to_the_agent_between_two_calls_is_the_humans():
+    image = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+    prompt = [image, {"type": "text", "text": "like this"}]
+    for record in (attached(prompt), attached("like this", origin={"kind": "human"})):
+        assert parsed(record).turns == (Turn("user", "like this"),)
+        assert parsed(record).mirrors
+    assert parsed(attached(prompt)).noise > 0
+
+
+@pytest.mark.parametrize(
+    "more", [{"commandMode": "task-notification"}, {"origin": {"kind": "peer"}}, {"isMeta": True}]
+)
+def test_a_message_of_a_program_between_two_calls_is_the_environments(more: dict[str, Any]):
+    assert parsed(attached("done", **more)).turns == (Turn("env", "done"),)
 
 
 def test_sessions_and_the_agents_within_them_are_threads():
@@ -193,6 +342,33 @@ def test_two_blocks_of_one_message_are_two_lines():
     assert parsed(first).identity != parsed(second).identity
 
 
+def test_two_equal_calls_of_one_message_are_two_lines():
+    first = block(type="tool_use", id="t1", name="Bash", input={"command": "ls"})
+    second = block(type="tool_use", id="t2", name="Bash", input={"command": "ls"})
+    assert parsed(first).identity != parsed(second).identity
+
+
+def result_of(call: str, timestamp: str) -> dict[str, Any]:
+    content = [{"type": "tool_result", "tool_use_id": call, "content": "ok"}]
+    return line("user", content) | {"timestamp": timestamp}
+
+
+def test_results_of_calls_that_are_only_numbered_are_told_apart_by_time():
+    first, second = (result_of("Bash:1", f"2025-04-05T09:00:0{n}Z") for n in (1, 2))
+    assert parsed(first).identity != parsed(second).identity
+
+
+def test_a_call_whose_id_is_its_own_is_known_by_it():
+    call = "toolu_01NJnxGx5djuhZxzyADD"
+    first, copy = (result_of(call, f"2025-04-05T09:00:0{n}Z") for n in (1, 2))
+    assert parsed(first).identity == parsed(copy | {"sessionId": "s2", "uuid": "v"}).identity
+
+
+def test_without_an_own_id_or_a_time_a_line_has_no_identity():
+    record = result_of("Bash:1", "")
+    assert parsed(record).identity is None
+
+
 @pytest.mark.parametrize("message", ["error", None, {"role": "user"}, {"contenst": []}])
 def test_a_line_without_content_is_an_unknown_shape(message: object):
     assert claude_code.parse(line("user", "") | {"message": message}) is None
@@ -206,8 +382,9 @@ def test_a_line_without_content_is_an_unknown_shape(message: object):
         {"type": "response_item", "payload": {"role": "user", "content": []}},
         {"type": "user.message", "data": {"content": "u"}, "id": "1"},
         {"type": "system", "content": "s"},
+        {"type": "result", "result": "r"},
         {"type": "summary", "text": ["s"], "role": "user"},
     ],
 )
 def test_lines_of_other_agents_are_not_taken_for_claude_code(record: dict[str, Any]):
-    assert recognise(record) is None
+    assert recognise(record) is not claude_code

@@ -24,8 +24,8 @@ def test_the_direction_tells_who_speaks(direction: str, role: str):
 
 
 def test_without_a_direction_the_senders_name_tells_who_speaks():
-    assert parsed(**{"from": "Bram"}, ts=1, text="Wind?").turns == (Turn("user", "Wind?"),)
-    assert parsed(**{"from": "Bot"}, ts=1, text="NE").turns == (Turn("assistant", "NE"),)
+    assert parsed(**{"from": "Bram"}, ts=1, text="Wind?").turns == (Turn("user", "Wind?", "Bram"),)
+    assert parsed(**{"from": "Bot"}, ts=1, text="NE").turns == (Turn("assistant", "NE", "Bot"),)
 
 
 def test_a_message_written_again_with_a_read_flag_is_the_same_message():
@@ -37,6 +37,19 @@ def test_a_message_written_again_with_a_read_flag_is_the_same_message():
 def test_another_message_has_another_identity(change: dict[str, Any]):
     message = {"direction": "in", "from": "Bram", "text": "Wind?", "ts": 1.0}
     assert parsed(**message).identity != parsed(**message | change).identity
+
+
+def test_the_senders_name_is_told_with_the_turn():
+    message = parsed(direction="out", text="NE", ts=1, **{"from": "Odalys"})
+    assert message.turns == (Turn("assistant", "NE", "Odalys"),)
+    assert parsed(direction="out", text="NE", ts=1, **{"from": 7}).turns[0].speaker == ""
+
+
+def test_a_number_names_a_message_within_its_chat_only():
+    assert parsed(direction="in", text="Wind?", id=1).identity is None
+    first = parsed(direction="in", text="Wind?", id=1, chat_id=7)
+    assert first.identity == parsed(direction="in", text="Wind?", id=1, chat_id=7).identity
+    assert first.identity != parsed(direction="in", text="Wind?", id=1, chat_id=8).identity
 
 
 def test_equal_messages_without_a_time_are_not_taken_for_one():

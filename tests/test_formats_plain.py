@@ -21,20 +21,21 @@ def test_a_string_without_a_speaker_is_a_plain_document(key: str):
 @pytest.mark.parametrize(
     "record",
     [
-        {"role": "user", "content": "u"},
+        {"role": "narrator", "content": "n"},
         {"author": {"name": "a"}, "content": "a Discord message"},
         {"name": "a", "is_user": True, "mes": "m", "text": "t"},
         {"type": "user", "content": "a Gemini or Grok line"},
         {"type": "custom_message", "content": "injected", "parentId": "p"},
         {"type": "plugin.start", "content": None, "time": 1},
         {"observation": "run", "content": "an OpenHands observation"},
-        {"instruction": "i", "output": "o", "text": "both"},
+        {"instruction": "i", "output": None, "text": "both"},
+        {"request": {}, "text": "t"},
         {"id": "1", "metadata": {}},
         {"message": "this"},
     ],
 )
 def test_a_record_in_which_somebody_speaks_is_no_plain_text(record: dict[str, Any]):
-    assert recognise(record) is None
+    assert recognise(record) is not plain_text
 
 
 @pytest.mark.parametrize("text", [None, 7, ["a", {"type": "link"}], {"a": "b"}])

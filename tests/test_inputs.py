@@ -60,16 +60,27 @@ def test_the_home_folder_is_expanded(tmp_path, monkeypatch):
 def test_hidden_entries_of_a_folder_are_listed_but_not_entered(tmp_path):
     for name in (".git/config", ".hidden.jsonl", "a.jsonl"):
         write(tmp_path / name)
-    hidden = {Path(file.path).name: file.hidden for file in find_files([tmp_path])}
-    assert hidden == {".git": True, ".hidden.jsonl": True, "a.jsonl": False}
+    hidden = {Path(file.path).name: file.passed_by for file in find_files([tmp_path])}
+    assert hidden == {".git": "hidden", ".hidden.jsonl": "hidden", "a.jsonl": ""}
 
 
 def test_a_log_that_its_program_hides_is_read(tmp_path):
     (tmp_path / ".aider.chat.history.md").write_text("#### hi")
     (tmp_path / ".env").write_text("KEY=1")
-    assert [(Path(file.path).name, file.hidden) for file in find_files([tmp_path])] == [
-        (".aider.chat.history.md", False),
-        (".env", True),
+    assert [(Path(file.path).name, file.passed_by) for file in find_files([tmp_path])] == [
+        (".aider.chat.history.md", ""),
+        (".env", "hidden"),
+    ]
+
+
+def test_of_two_files_that_say_the_same_one_is_read(tmp_path):
+    for folder in ("both", "one"):
+        write(tmp_path / folder / "ui_messages.json")
+    write(tmp_path / "both" / "api_conversation_history.json")
+    assert [file.passed_by for file in find_files([tmp_path])] == [
+        "",
+        "said in api_conversation_history.json too",
+        "",
     ]
 
 

@@ -261,7 +261,7 @@ class Assembler:
         return ()
 
     def _drop_mirrors(self, thread: _Thread) -> None:
-        """What mirrors stays only where no other record said it."""
+        """What mirrors stays only where no other record said it, and once."""
         said = thread.draft.said
         if not any(turn.mirrored for turn in said):
             return
@@ -271,6 +271,7 @@ class Assembler:
                 self._ledger.book("duplicate", turn.size, turn.line, "mirrored record")
                 self._ledger.format(thread.draft.format).leave_out("duplicate", [turn.role])
             else:
+                thread.plainly.add(_sameness(turn))
                 thread.draft.said.append(turn)
 
     def _leave_out(

@@ -46,20 +46,25 @@ def parse(record: dict[str, Any]) -> Parsed:
         decided = "sender's name"
     chat = [record[key] for key in _CHAT_KEYS if isinstance(record.get(key), str | int)]
     return Parsed(
-        (Turn(role, text),) if text.strip() else (),
+        (Turn(role, text, sender if isinstance(sender, str) else ""),) if text.strip() else (),
         decided=decided,
         thread=json_text(chat),
-        identity=_identity(record, role),
+        identity=_identity(record, role, chat),
         time=epoch_seconds(record.get("ts")),
     )
 
 
-def _identity(record: dict[str, Any], role: Role) -> str | None:
-    """What a message has in common with its copy that a later `read` flag was added to."""
-    when = record.get("ts", record.get("id"))
-    if when is None:
+def _identity(record: dict[str, Any], role: Role, chat: list[str | int]) -> str | None:
+    """What a message has in common with its copy that a later `read` flag was added to.
+
+    A number that counts messages says which it is within a chat only.
+    """
+    when = record.get("ts")
+    if when is None and not chat:
         return None
-    return json_text([when, role, record.get("from"), record.get("id"), record["text"]])
+    if when is None and record.get("id") is None:
+        return None
+    return json_text([when, role, record.get("from"), record.get("id"), record["text"], *chat])
 
 
 def epoch_seconds(value: object) -> float | None:

@@ -14,7 +14,7 @@ _SPEAKER_KEYS = frozenset({
     "role", "from", "from_id", "sender", "speaker", "direction", "recipient",
     "is_user", "is_bot", "isBot", "mes", "swipes", "messages", "message", "chat_messages",
     "conversations", "conversation", "turns", "history", "trajectory", "traj", "mapping",
-    "prompt", "completion", "response", "instruction", "output", "chosen", "rejected",
+    "prompt", "completion", "request", "response", "instruction", "output", "chosen", "rejected",
     "payload", "parts", "action", "observation", "tool_calls", "toolCalls", "tool_call_id",
     "scratchpad", "reasoning", "thoughts",
 })

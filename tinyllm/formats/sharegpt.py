@@ -4,25 +4,10 @@ Source: https://github.com/lm-sys/FastChat and the function_call and observation
 https://github.com/hiyouga/LLaMA-Factory (data/README.md).
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from tinyllm.documents import Role, Turn
-from tinyllm.formats.content import (
-    Misfit,
-    from_json,
-    role_of,
-    turns_of,
-    unfit_is_unknown,
-    written_call,
-)
-from tinyllm.formats.messages import (
-    CHAT_ROLES,
-    members,
-    message_noise,
-    message_turns,
-    system_beside,
-)
+from tinyllm.formats.content import Misfit, from_json, unfit_is_unknown
+from tinyllm.formats.messages import chat_turns, members, message_noise, system_beside
 from tinyllm.formats.parsed import Parsed
 
 _KEYS = ("conversations", "conversation")
@@ -30,38 +15,26 @@ _KEYS = ("conversations", "conversation")
 NAME = "sharegpt"
 KEYS = frozenset(_KEYS)
 
-_CALL = "function_call"
-_SPEAKERS: Mapping[str, Role] = {
-    **CHAT_ROLES,
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bing": "assistant",
-    "bard": "assistant",
-    "bot": "assistant",
-    _CALL: "assistant",
-    "observation": "env",
-    "function_response": "env",
-    "tool_response": "env",
-}
-
 
 def recognise(record: dict[str, Any]) -> bool:
-    return _conversation(record) is not None
+    return conversation_of(record) is not None
 
 
 @unfit_is_unknown
 def parse(record: dict[str, Any]) -> Parsed:
-    listed = _conversation(record)
+    listed = conversation_of(record)
     if listed is None:
         raise Misfit
     messages = [_as_message(message) for message in members(listed)]
-    turns = system_beside(record, messages)
-    for message in messages:
-        turns += _turns(message, role_of(message.get("role"), _SPEAKERS))
+    turns = system_beside(record, messages) + chat_turns(messages)
     return Parsed(tuple(turns), noise=sum(map(message_noise, messages)))
 
 
-def _conversation(record: dict[str, Any]) -> list[Any] | None:
+def conversation_of(record: dict[str, Any]) -> list[Any] | None:
+    """The messages of a conversation, which tell who speaks under `from` or `role`.
+
+    None if there are none, or if the record tells which of several answers was preferred.
+    """
     if "chosen" in record or "rejected" in record or isinstance(record.get("label"), bool):
         return None
     value = next((record[key] for key in _KEYS if key in record), None)
@@ -78,12 +51,3 @@ def _as_message(message: dict[str, Any]) -> dict[str, Any]:
     if "from" not in message:
         return message
     return {"role": message["from"], "content": message.get("value")}
-
-
-def _turns(message: dict[str, Any], role: Role) -> list[Turn]:
-    content = message.get("content")
-    if str(message.get("role")).strip().lower() != _CALL:
-        return message_turns(message, role)
-    if isinstance(content, str):
-        return turns_of(written_call(content), role)
-    return turns_of(content, role)

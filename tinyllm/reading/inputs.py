@@ -11,26 +11,30 @@ from tinyllm.errors import UserError
 
 StrPath = str | os.PathLike[str]
 
+HIDDEN = "hidden"
 # Logs that their program hides beside the work they are about.
 HIDDEN_LOGS = frozenset({".aider.chat.history.md"})
+# Logs of which a program keeps a second copy for its own window (Cline, Roo Code).
+TWINS = {"ui_messages.json": "api_conversation_history.json"}
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """One input as it was when listed.
 
-    path      as the user reached it, `~` expanded
-    size      bytes on disk; 0 for what is not a regular file
-    mtime_ns  time of the last change, for fingerprints
-    fault     why it can't be read ("named pipe", "dangling link", …), "" if it can
-    hidden    it lies in a folder that was named, under a name with a leading dot: not read
+    path       as the user reached it, `~` expanded
+    size       bytes on disk; 0 for what is not a regular file
+    mtime_ns   time of the last change, for fingerprints
+    fault      why it can't be read ("named pipe", "dangling link", …), "" if it can
+    passed_by  why it isn't read though it could be, "" if it is: "hidden" (in a folder that was
+               named, under a name with a leading dot), or another file says the same
     """
 
     path: str
     size: int
     mtime_ns: int
     fault: str = ""
-    hidden: bool = False
+    passed_by: str = ""
 
 
 def find_files(paths: Sequence[StrPath]) -> list[InputFile]:
@@ -54,7 +58,7 @@ def find_files(paths: Sequence[StrPath]) -> list[InputFile]:
 
 def has_changed(file: InputFile) -> bool:
     """True if a readable file is no longer as it was when listed."""
-    if file.fault or file.hidden:
+    if file.fault or file.passed_by:
         return False
     status = _status(Path(file.path))
     return status is None or (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
@@ -116,25 +120,29 @@ def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[InputFile]:
         return
     for entry in entries:
         if entry.name.startswith(".") and entry.name not in HIDDEN_LOGS:
-            yield _describe(entry, hidden=True)
+            yield _describe(entry, passed_by=HIDDEN)
+        elif (twin := TWINS.get(entry.name)) and (folder / twin).is_file():
+            yield _describe(entry, passed_by=f"said in {twin} too")
         elif entry.is_dir():
             yield from _walk(entry, entered)
         else:
             yield _describe(entry)
 
 
-def _describe(path: Path, *, hidden: bool = False) -> InputFile:
+def _describe(path: Path, *, passed_by: str = "") -> InputFile:
     """Size, time and fault of one entry, which is looked at and never opened blindly."""
     try:
         status = path.stat()
     except OSError as error:
         dangling = path.is_symlink() and isinstance(error, FileNotFoundError)
-        return InputFile(str(path), 0, 0, "dangling link" if dangling else _reason(error), hidden)
+        return InputFile(
+            str(path), 0, 0, "dangling link" if dangling else _reason(error), passed_by
+        )
     if not stat.S_ISREG(status.st_mode):
-        return InputFile(str(path), 0, status.st_mtime_ns, _kind(status.st_mode), hidden)
-    readable = hidden or os.access(path, os.R_OK)
+        return InputFile(str(path), 0, status.st_mtime_ns, _kind(status.st_mode), passed_by)
+    readable = passed_by or os.access(path, os.R_OK)
     fault = "" if readable else "permission denied"
-    return InputFile(str(path), status.st_size, status.st_mtime_ns, fault, hidden)
+    return InputFile(str(path), status.st_size, status.st_mtime_ns, fault, passed_by)
 
 
 def _kind(mode: int) -> str:

@@ -11,7 +11,7 @@ import orjson
 
 from tinyllm.ledger import Fate
 from tinyllm.reading import parquet
-from tinyllm.reading.inputs import InputFile
+from tinyllm.reading.inputs import HIDDEN, InputFile
 from tinyllm.reading.jsontext import (
     SEPARATORS,
     UTF8_BOM,
@@ -66,7 +66,7 @@ def records(file: InputFile, on_read: OnRead | None = None) -> Iterator[Record]:
     comes out as records with a `fate`. Their sizes add up to the content, and those marked
     `lost` are bytes of the file itself.
     """
-    if file.hidden or file.fault:
+    if file.passed_by or file.fault:
         yield from _unread(file, on_read)
         return
     if parquet.is_parquet(file.path):
@@ -90,8 +90,9 @@ def records(file: InputFile, on_read: OnRead | None = None) -> Iterator[Record]:
 def _unread(file: InputFile, on_read: OnRead | None) -> Iterator[Record]:
     if on_read:
         on_read(file.size)
-    if file.hidden:
-        yield Record(None, file.size, file.path, 1, "not a log", "hidden")
+    if file.passed_by:
+        fate: Fate = "not a log" if file.passed_by == HIDDEN else "duplicate"
+        yield Record(None, file.size, file.path, 1, fate, file.passed_by)
     else:
         yield Record(None, file.size, file.path, 1, "unreadable", file.fault, lost=True)
 
