@@ -43,6 +43,107 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
     "bare_message": [
         {"role": "user", "content": "u", "timestamp": "2025-04-05T09:00:01Z", "session_id": "s"}
     ],
+    "character_card": [
+        {
+            "spec": "chara_card_v2",
+            "first_mes": "f",
+            "data": {
+                "name": "Wren",
+                "description": "{{char}} d",
+                "first_mes": "f",
+                "alternate_greetings": ["g"],
+                "mes_example": "<START>\n{{user}}: u\n{{char}}: a",
+                "character_book": {"entries": [{"content": "l"}]},
+            },
+        }
+    ],
+    "chatgpt_export": [
+        {
+            "current_node": "b",
+            "mapping": {
+                "r": {"message": None, "parent": None, "children": ["a"]},
+                "a": {
+                    "parent": "r",
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {
+                            "content_type": "multimodal_text",
+                            "parts": ["u", {"content_type": "image_asset_pointer"}],
+                        },
+                        "metadata": {"is_visually_hidden_from_conversation": False},
+                    },
+                },
+                "b": {
+                    "parent": "a",
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "recipient": "python",
+                        "create_time": 1.5,
+                        "content": {"content_type": "code", "text": "1+1"},
+                    },
+                },
+                "c": {
+                    "parent": "a",
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "content": {"content_type": "thoughts", "thoughts": [{"content": "t"}]},
+                    },
+                },
+            },
+        },
+        {
+            "current_node": "b",
+            "mapping": {
+                "a": {
+                    "parent": None,
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {"parts": ["u", {"content_type": "image_asset_pointer"}]},
+                    },
+                },
+                "b": {
+                    "parent": "a",
+                    "message": {
+                        "author": {"role": "assistant"},
+                        "recipient": "python",
+                        "content": {"content_type": "code", "text": "1"},
+                    },
+                },
+            },
+        },
+    ],
+    "claude_ai_export": [
+        {
+            "uuid": "c",
+            "chat_messages": [
+                {
+                    "uuid": "m",
+                    "parent_message_uuid": "r",
+                    "sender": "human",
+                    "text": "u",
+                    "content": [],
+                    "attachments": [{"extracted_content": "e"}],
+                },
+                {
+                    "uuid": "n",
+                    "parent_message_uuid": "m",
+                    "sender": "assistant",
+                    "text": "a",
+                    "content": [
+                        {"type": "thinking", "thinking": "t"},
+                        {
+                            "type": "tool_use",
+                            "name": "f",
+                            "input": {},
+                            "display_content": {"text": "x"},
+                        },
+                        {"type": "tool_result", "content": [{"type": "text", "text": "r"}]},
+                        {"type": "text", "text": "a"},
+                    ],
+                },
+            ],
+        }
+    ],
     "claude_code": [
         {
             "type": "assistant",
@@ -223,6 +324,23 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
         },
         {"tabs": [{"bubbles": [{"type": "user", "text": "u"}, {"type": "ai", "rawText": "a"}]}]},
     ],
+    "discord": [
+        {
+            "guild": {"id": "1"},
+            "channel": {"id": "2"},
+            "messages": [
+                {
+                    "id": "3",
+                    "type": "Default",
+                    "timestamp": "2024-05-01T10:00:00.123+00:00",
+                    "content": "",
+                    "author": {"name": "b", "nickname": "Bot", "isBot": True},
+                    "embeds": [{"title": "t", "fields": [{"name": "n", "value": "v"}]}],
+                    "forwardedMessage": {"content": "f"},
+                }
+            ],
+        }
+    ],
     "flat_message": [{"direction": "in", "from": "Bram", "text": "Wind?", "ts": 1.0, "chat_id": 7}],
     "gemini_cli": [
         {
@@ -323,6 +441,27 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
                 "type": "ToolResult",
                 "payload": {"return_value": {"output": [{"type": "text", "text": "o"}]}},
             },
+        },
+    ],
+    "koboldai": [
+        {
+            "gamestarted": True,
+            "prompt": "\n{{[INPUT]}}\nu\n{{[OUTPUT]}}\n",
+            "memory": "m",
+            "actions": ["a"],
+            "actions_metadata": {"0": {"Alternative Text": [{"Text": "b"}]}},
+            "worldinfo": [{"content": "w"}],
+            "savedsettings": {
+                "opmode": 4,
+                "instruct_starttag": "x",
+                "chatname": "U",
+                "chatopponent": "A||$||B",
+            },
+        },
+        {
+            "gamestarted": True,
+            "prompt": "p",
+            "actions": {"0": {"Selected Text": "a", "Options": [{"text": "b"}]}},
         },
     ],
     "openai_chat": [
@@ -442,6 +581,18 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
             ]
         }
     ],
+    "sillytavern": [
+        {"user_name": "Odalys", "character_name": "Wren", "chat_metadata": {}},
+        {
+            "name": "Wren",
+            "is_user": False,
+            "is_system": False,
+            "send_date": "May 1, 2024 10:00am",
+            "mes": "a",
+            "swipes": ["a", "b"],
+            "extra": {"reasoning": "r"},
+        },
+    ],
     "swe_agent": [
         {
             "history": [
@@ -451,4 +602,46 @@ SAMPLES: dict[str, list[dict[str, Any]]] = {
             "trajectory": [{"action": "a", "observation": "o", "response": "r"}],
         }
     ],
+    "telegram": [
+        {
+            "name": "Bram",
+            "type": "personal_chat",
+            "id": 7,
+            "messages": [
+                {
+                    "id": 1,
+                    "type": "message",
+                    "date": "2024-05-01T10:00:00",
+                    "date_unixtime": "1714557600",
+                    "from": "Bram",
+                    "from_id": "user7",
+                    "forwarded_from": "Teo",
+                    "text": ["a", {"type": "bold", "text": "b"}],
+                    "text_entities": [{"type": "plain", "text": "a"}],
+                }
+            ],
+        },
+        {
+            "chats": {
+                "list": [
+                    {
+                        "name": None,
+                        "type": "bot_chat",
+                        "id": 8,
+                        "messages": [
+                            {
+                                "id": 1,
+                                "type": "message",
+                                "date": "2024-05-01T10:00:00",
+                                "from": None,
+                                "from_id": "user8",
+                                "text": "a",
+                            }
+                        ],
+                    }
+                ]
+            }
+        },
+    ],
+    "whatsapp": [{"text": "01/05/24, 10:00 - Bram: a\nb\n01/05/24, 10:01 - Teo: c"}],
 }

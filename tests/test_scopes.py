@@ -80,7 +80,9 @@ def test_the_models_person_speaks_as_the_assistant(me):
 
 
 def test_other_agents_in_the_persons_chats_are_the_environment():
-    assert speaker(me=("Odalys",), role="assistant", by="WeatherBot") == ("env", "--me")
+    bot = {"me": ("Odalys",), "role": "assistant", "by": "WeatherBot"}
+    assert speaker(name="discord", **bot) == ("env", "--me")
+    assert speaker(name="sillytavern", **bot) == ("assistant", "role map")
     assert speaker(me=("Odalys",), role="assistant") == ("assistant", "role map")
 
 

@@ -119,7 +119,10 @@ class Assembler:
     def _place(self, record: Record, name: str, parsed: Parsed) -> Sequence[Draft]:
         """Put a record's speech into its draft; those that are complete."""
         if not parsed.turns:
-            self._book_split(record, {_STANDS_TWICE: parsed.noise}, [], rest="no speech")
+            if parsed.noise:
+                self._book_split(record, {_STANDS_TWICE: parsed.noise}, [], rest="no speech")
+            else:
+                self._ledger.book("no speech", record.size, record.line)
             return ()
         if parsed.thread is None:
             thread = _Thread(Draft(name, record.path))

@@ -1,7 +1,7 @@
 """The ledger: every byte of input ends in one line of it."""
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -117,8 +117,8 @@ class FormatTally:
     documents: int = 0
     turns: ByRole = field(default_factory=Counter)
     chars: ByRole = field(default_factory=Counter)
-    left_out: dict[Fate, ByRole] = field(default_factory=dict)
-    decided: dict[str, ByRole] = field(default_factory=dict)
+    left_out: dict[Fate, ByRole] = field(default_factory=lambda: defaultdict(Counter))
+    decided: dict[str, ByRole] = field(default_factory=lambda: defaultdict(Counter))
     scopes: Counter[str] = field(default_factory=Counter)
     speakers: Counter[str] = field(default_factory=Counter)
     _last_file: int = 0
@@ -137,11 +137,13 @@ class FormatTally:
 
     def leave_out(self, fate: Fate, roles: Iterable[Role | None]) -> None:
         """Count turns that don't reach the corpus."""
-        self.left_out.setdefault(fate, Counter()).update(map(role_name, roles))
+        counts = self.left_out[fate]
+        for role in roles:
+            counts[role_name(role)] += 1
 
     def decide(self, by: str, role: Role | None) -> None:
         """Count a turn whose role was told by `by`."""
-        self.decided.setdefault(by, Counter())[role_name(role)] += 1
+        self.decided[by][role_name(role)] += 1
 
     def speak(self, name: str) -> None:
         """Count a turn of somebody with a name."""
@@ -256,7 +258,9 @@ class Ledger:
     def book(self, fate: Fate, size: int, line: int, detail: str = "", records: int = 1) -> None:
         """Book `size` bytes of the open file's content, found at `line`."""
         tally = self._count(fate, line, detail, records)
-        self.account.content[fate, detail if detail in tally.details else OTHER_DETAILS] += size
+        if detail and detail not in tally.details:
+            detail = OTHER_DETAILS
+        self.account.content[fate, detail] += size
 
     def book_lost(self, size: int, line: int, detail: str) -> None:
         """Book `size` bytes of the open file as it lies on disk, which gave no content."""

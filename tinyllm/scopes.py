@@ -20,6 +20,8 @@ SCOPES = tuple(SCOPE_ROLES)
 _ALIASES: Mapping[str, tuple[str, ...]] = {
     "messages": ("openai_chat", "harness_session", "bare_message"),
 }
+# Formats in which people talk, and agents among them are other people's.
+_MESSENGERS = frozenset({"discord", "telegram", "flat_message"})
 _ANY = "*"
 _EXAMPLE = "openai_chat.user=env, or openai_chat.user~^\\[cron\\]=env"
 
@@ -58,7 +60,7 @@ class WhoSpeaks:
     rules    `FORMAT.ROLE=ROLE` or `FORMAT.ROLE~REGEX=ROLE`; `*` stands for any format or role;
              the most exact rule that fits applies, the last given of equals
     me       names of the model's person in logs of several people: their turns are the
-             assistant's, and other agents' in those logs the environment's
+             assistant's, and those of agents in messengers the environment's
     formats  the names that rules may use
 
     Raises UserError for a rule that names no such format or role, or no regular expression.
@@ -80,7 +82,7 @@ class WhoSpeaks:
         if self._me and turn.speaker:
             if turn.speaker.strip().casefold() in self._me:
                 return "assistant", "--me"
-            if turn.role == "assistant":
+            if turn.role == "assistant" and name in _MESSENGERS:
                 return "env", "--me"
         return turn.role, decided
 

@@ -78,7 +78,7 @@ def first_text(record: Mapping[str, Any], keys: Iterable[str]) -> str:
     """The first string that isn't blank under one of the keys; "" without one."""
     for key in keys:
         value = record.get(key)
-        if isinstance(value, Mapping):  # {"text": {"value": …}}
+        if isinstance(value, dict):  # {"text": {"value": …}}
             value = value.get("value")
         if isinstance(value, str) and value.strip():
             return value
@@ -97,7 +97,7 @@ def tool_call(call: Mapping[str, Any]) -> str:
     of it under `value`.
     """
     inner = call.get("function", call.get("value"))
-    if isinstance(inner, Mapping):
+    if isinstance(inner, dict):
         call = inner
     elif isinstance(inner, str) and "name" not in call:
         return written_call(inner)

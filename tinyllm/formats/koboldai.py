@@ -75,8 +75,10 @@ def _story(record: dict[str, Any]) -> str:
 def _actions(actions: object) -> Iterator[object]:
     """The texts of the actions: a list, or numbered choices each with its alternatives."""
     if isinstance(actions, dict):
-        inner = actions.get("actions", actions)
-        actions = list(inner.values()) if isinstance(inner, dict) else inner
+        count, actions = actions.get("action_count"), actions.get("actions", actions)
+        if isinstance(actions, dict):
+            last = count if isinstance(count, int) else len(actions)
+            actions = [actions[number] for number in actions if _is_done(number, last)]
     if not isinstance(actions, list):
         raise Misfit
     for action in actions:
@@ -84,6 +86,11 @@ def _actions(actions: object) -> Iterator[object]:
             yield action.get("Selected Text") or ""
         elif action is not None:
             yield action
+
+
+def _is_done(number: str, last: int) -> bool:
+    """False for an action that was taken back: its number is over the last one's."""
+    return not (number.isdecimal() and len(number) < 10) or int(number) <= last
 
 
 def _turns(story: str, settings: Mapping[str, Any]) -> tuple[list[Turn], str]:

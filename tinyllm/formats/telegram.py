@@ -20,6 +20,7 @@ KEYS = frozenset({"messages", "chats", "left_chats"})
 _FOLDERS = ("chats", "left_chats")
 _KINDS = frozenset({"message", "service", "unsupported"})
 _SENDER_KEYS = ("from_id", "from", "actor_id", "actor")
+_DATE_KEYS = ("date_unixtime", "date")
 _BOT_CHAT = "bot_chat"
 
 
@@ -47,7 +48,7 @@ def _is_chat(chat: object) -> bool:
     return (
         isinstance(kind, str)
         and kind in _KINDS
-        and "date" in first
+        and any(key in first for key in _DATE_KEYS)
         and any(key in first for key in _SENDER_KEYS)
     )
 
@@ -76,12 +77,13 @@ def _messages(chat: dict[str, Any]) -> Iterator[Parsed]:
             continue
         sender = _sender(message)
         role = _role(chat, message, sender)
+        when = next((message[key] for key in _DATE_KEYS if key in message), None)
         yield Parsed(
             (Turn(role, text, "" if role == "env" else sender),),
             decided="names of people",
             thread=thread,
-            identity=json_text([thread, message.get("id"), message.get("date"), sender, text]),
-            time=epoch_seconds(message.get("date_unixtime", message.get("date"))),
+            identity=json_text([thread, message.get("id"), when, sender, text]),
+            time=epoch_seconds(when),
             noise=string_bytes(_entity_texts(message.get("text_entities"))),
         )
 
