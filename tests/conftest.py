@@ -40,7 +40,17 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def shared_logs() -> Path:
     """Real logs that lie beside a developer's checkout, never inside it."""
-    folder = Path(__file__).parent.parent.parent / "shared" / "logs"
+    return beside_the_checkout("logs", "real logs")
+
+
+@pytest.fixture(scope="session")
+def shared_cases() -> Path:
+    """Small files with one fault each, that broke other programs."""
+    return beside_the_checkout("cases/logs", "files with one fault each")
+
+
+def beside_the_checkout(name: str, what: str) -> Path:
+    folder = Path(__file__).parent.parent.parent / "shared" / name
     if not folder.is_dir():
-        pytest.skip("needs ../shared/logs (real logs), which this checkout lacks")
+        pytest.skip(f"needs ../shared/{name} ({what}), which this checkout lacks")
     return folder
