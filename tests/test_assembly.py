@@ -104,6 +104,17 @@ def test_a_system_prompt_alone_is_a_document_only_in_the_full_scope():
     assert len(assemble(values, scope="full")[0]) == 1
 
 
+def test_formats_of_one_family_share_a_thread():
+    documents, _ = assemble(
+        [
+            said(("user", "1"), thread="a", family="other"),
+            said(("assistant", "2"), thread="a", family="other"),
+            said(("user", "x"), thread="a"),
+        ]
+    )
+    assert turns(documents) == [[("user", "1"), ("assistant", "2")], [("user", "x")]]
+
+
 def test_records_of_a_thread_make_one_document():
     documents, _ = assemble(
         [

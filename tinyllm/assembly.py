@@ -128,7 +128,7 @@ class Assembler:
             thread = _Thread(Draft(name, record.path))
             self._say(thread, record, parsed, 0)
             return self._finish(thread)
-        key = (name, parsed.thread)
+        key = (parsed.family or name, parsed.thread)
         identity = hash_of(name, parsed.identity) if parsed.identity is not None else 0
         if identity:
             if (*key, identity) in self._identities:

@@ -86,7 +86,7 @@ def parse(record: dict[str, Any]) -> Parsed:
     if not isinstance(listed, list):
         turns = _message_turns(record)
         noise = noise_bytes(record.get("content"))
-        return Parsed(tuple(turns), "harness tags", thread="", noise=noise)
+        return Parsed(tuple(turns), "harness tags", thread="", family="bare_message", noise=noise)
     if not all(isinstance(message, dict) for message in listed):
         raise Misfit
     turns = [turn for message in listed for turn in _message_turns(message)]

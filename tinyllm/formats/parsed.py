@@ -15,6 +15,8 @@ class Parsed:
     decided   what told who speaks: "role map", "harness markers", "no speaker", …
     thread    records of one file with the same thread make one document;
               None: the record is a document of its own
+    family    whose threads these are, where two formats share the records of a conversation;
+              "" for the format's own
     message   records of a thread with the same message are parts of one turn, even where results
               of its first calls were logged between them
     joins     the first turn goes on with the thread's last one, if that is of the same role: for
@@ -30,6 +32,7 @@ class Parsed:
     turns: tuple[Turn, ...] = ()
     decided: str = "role map"
     thread: str | None = None
+    family: str = ""
     message: str | None = None
     joins: bool = False
     mirrors: bool = False
