@@ -45,8 +45,8 @@ class Gathering:
         """Take one record of the open file."""
         if record.lost:
             self._ledger.book_lost(record.size, record.line, record.detail)
-        else:
-            self._put(self._assembler.add(record))
+        elif drafts := self._assembler.add(record):
+            self._put(drafts)
 
     def documents(self) -> Iterator[Document]:
         """The documents, in the order of files; afterwards every byte is booked."""
