@@ -104,6 +104,54 @@ def test_a_system_prompt_alone_is_a_document_only_in_the_full_scope():
     assert len(assemble(values, scope="full")[0]) == 1
 
 
+JOINED = {"thread": "a", "joins": True}
+
+
+def test_an_agents_records_are_one_turn_until_somebody_else_has_a_turn():
+    values = [
+        said(("assistant", "1"), **JOINED),
+        said(("assistant", "2"), **JOINED),
+        said(("env", "r"), thread="a"),
+        said(("assistant", "3"), **JOINED),
+    ]
+    expected = [("assistant", "1\n\n2"), ("env", "r"), ("assistant", "3")]
+    assert turns(assemble(values)[0]) == [expected]
+    assert turns(assemble(values, scope="assistant")[0]) == [[expected[0], expected[2]]]
+
+
+@pytest.mark.parametrize(("ends", "count"), [(True, 2), (False, 1)])
+def test_a_record_without_words_may_end_a_turn(ends, count):
+    values = [
+        said(("assistant", "1"), **JOINED),
+        said(thread="a", ends=ends),
+        said(("assistant", "2"), **JOINED),
+    ]
+    assert len(turns(assemble(values)[0])[0]) == count
+
+
+def copies(*series: str) -> list[dict[str, Any]]:
+    return [said(("user", "go on"), thread="a", mirrors=True, series=name) for name in series]
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        (copies("x"), 1),
+        (copies("x", "y", "z"), 1),
+        (copies("x", "x", "y", "y"), 2),
+        ([*copies("x"), said(("user", "go on"), thread="a")], 1),
+        ([said(("user", "go on"), thread="a"), *copies("x", "y")], 1),
+        ([said(("user", "go on"), thread="a"), *copies("x", "x")], 2),
+        ([*copies("x"), said(("env", "go on"), thread="a")], 2),
+    ],
+)
+def test_what_mirrors_is_kept_as_often_as_it_was_said(values, count):
+    documents, ledger = assemble(values)
+    assert len(documents[0].turns) == count
+    dropped = len(values) - count
+    assert (ledger.fates["duplicate"].records if dropped else 0) == dropped
+
+
 def test_formats_of_one_family_share_a_thread():
     documents, _ = assemble(
         [

@@ -1,5 +1,6 @@
 """Records to drafts of documents: threads joined and cut, scope applied, text cleaned."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,7 +39,7 @@ class _Thread:
     message  the last message that came in parts
     part     the turn that more parts of this message belong to
     roles    of all its turns, in scope or not
-    plainly  hashes of the turns that records said which mirror no others
+    plainly  how often records that mirror no others said what, by hash
     inside   a block of text that a turn opened and none has closed yet, for cleaning
     """
 
@@ -48,7 +49,7 @@ class _Thread:
     message: str | None = None
     part: Said | None = None
     roles: set[Role | None] = field(default_factory=set)
-    plainly: set[int] = field(default_factory=set)
+    plainly: Counter[int] = field(default_factory=Counter)
     inside: str = ""
 
 
@@ -119,6 +120,10 @@ class Assembler:
     def _place(self, record: Record, name: str, parsed: Parsed) -> Sequence[Draft]:
         """Put a record's speech into its draft; those that are complete."""
         if not parsed.turns:
+            if parsed.ends and (
+                open_thread := self._threads.get((parsed.family or name, parsed.thread or ""))
+            ):
+                open_thread.message = open_thread.part = None
             if parsed.noise:
                 self._book_split(record, {_STANDS_TWICE: parsed.noise}, [], rest="no speech")
             else:
@@ -166,11 +171,13 @@ class Assembler:
             thread.roles.add(turn.role)
             said = None
             if turn.role in self._roles:
-                said = Said(turn.role, turn.text, size, record.line, mirrored=parsed.mirrors)
+                said = Said(turn.role, turn.text, size, record.line)
                 if identity:
                     said.identity = hash_of(f"{identity} {place}") if place else identity
-                if parsed.thread is not None and not parsed.mirrors:
-                    thread.plainly.add(_sameness(said))
+                if parsed.mirrors:
+                    said.mirrored = parsed.series
+                elif parsed.thread is not None:
+                    thread.plainly[_sameness(said)] += 1
                 said = _add(thread, said, part)
             else:
                 self._leave_out(thread, "out of scope", size, record.line, turn.role)
@@ -264,18 +271,23 @@ class Assembler:
         return ()
 
     def _drop_mirrors(self, thread: _Thread) -> None:
-        """What mirrors stays only where no other record said it, and once."""
+        """What mirrors stays only where no other record said it, and as often as one set has it."""
         said = thread.draft.said
-        if not any(turn.mirrored for turn in said):
+        if all(turn.mirrored is None for turn in said):
             return
+        have = thread.plainly
+        seen: Counter[tuple[str, int]] = Counter()
         thread.draft.said = []
         for turn in said:
-            if turn.mirrored and _sameness(turn) in thread.plainly:
-                self._ledger.book("duplicate", turn.size, turn.line, "mirrored record")
-                self._ledger.format(thread.draft.format).leave_out("duplicate", [turn.role])
-            else:
-                thread.plainly.add(_sameness(turn))
-                thread.draft.said.append(turn)
+            same = _sameness(turn)
+            if turn.mirrored is not None:
+                seen[turn.mirrored, same] += 1
+                if seen[turn.mirrored, same] <= have[same]:
+                    self._ledger.book("duplicate", turn.size, turn.line, "mirrored record")
+                    self._ledger.format(thread.draft.format).leave_out("duplicate", [turn.role])
+                    continue
+                have[same] += 1
+            thread.draft.said.append(turn)
 
     def _leave_out(
         self, thread: _Thread, fate: Fate, size: int, line: int, role: Role | None

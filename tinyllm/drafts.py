@@ -26,7 +26,7 @@ class Said:
     size      bytes of the file's content that it stands for
     line      of its first record
     identity  a hash of the identities of its records; 0 if the log gives them none
-    mirrored  other records of the thread may say it too
+    mirrored  the set of records that say it again; None if it is said by itself
     """
 
     role: Role | None
@@ -34,7 +34,7 @@ class Said:
     size: int
     line: int
     identity: int = 0
-    mirrored: bool = False
+    mirrored: str | None = None
 
     def turn(self) -> Turn:
         """Who speaks and what is said."""

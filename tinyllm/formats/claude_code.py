@@ -186,6 +186,7 @@ def _queued(record: dict[str, Any], said: dict[str, Any], content: object) -> Pa
         tuple(turns),
         thread=_thread(record),
         mirrors=True,
+        series=str(record.get("operation", record["type"])),
         identity=_identity(record, {}, turns),
         noise=noise_bytes(content),
     )
@@ -236,7 +237,7 @@ def _identity(record: dict[str, Any], message: dict[str, Any], turns: Sequence[T
         if time is None:
             return None
         names.append(time)
-    return "\0".join([*names, *(turn.text for turn in turns)])
+    return "\0".join([*names, *(f"{turn.role} {turn.text}" for turn in turns)])
 
 
 def _call_ids(message: dict[str, Any]) -> list[str | None]:

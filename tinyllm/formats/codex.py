@@ -102,8 +102,18 @@ def _item(item: dict[str, Any], timestamp: object) -> Parsed:
     turns = [turn for turn in item_turns(item) if turn.text.strip()]
     anchors = [item.get("id"), item.get("call_id"), timestamp]
     anchor = next((text for text in anchors if isinstance(text, str) and text), None)
-    identity = "\0".join([anchor, *(turn.text for turn in turns)]) if anchor and turns else None
-    return _said(turns, identity=identity, noise=item_noise(item))
+    said = [f"{turn.role} {turn.text}" for turn in turns]
+    identity = "\0".join([anchor, *said]) if anchor and turns else None
+    parsed = _said(turns, identity=identity, noise=item_noise(item))
+    parsed.ends = not turns and _is_no_agents(item)
+    return parsed
+
+
+def _is_no_agents(item: dict[str, Any]) -> bool:
+    kind = item.get("type")
+    if kind == "message":
+        return item.get("role") != "assistant"
+    return isinstance(kind, str) and kind.endswith(("_output", "_result"))
 
 
 def _event(event: dict[str, Any]) -> Parsed:
@@ -111,7 +121,7 @@ def _event(event: dict[str, Any]) -> Parsed:
     if not isinstance(kind, str):
         raise Misfit
     if kind == "item_completed":
-        return _said(_completed(event.get("item")), mirrors=True)
+        return _said(_completed(event.get("item")), mirrors=True, series=kind)
     if kind in _MIRRORS:
         return _said(_mirrored(kind, event.get(_MIRRORS[kind])), mirrors=True)
     if kind in _PROGRAM_SAYS:
@@ -150,7 +160,11 @@ def _thoughts(text: object) -> list[Turn]:
 
 
 def _said(
-    turns: list[Turn], mirrors: bool = False, identity: str | None = None, noise: int = 0
+    turns: list[Turn],
+    mirrors: bool = False,
+    series: str = "",
+    identity: str | None = None,
+    noise: int = 0,
 ) -> Parsed:
     said = tuple(turn for turn in turns if turn.text.strip())
     return Parsed(
@@ -158,6 +172,7 @@ def _said(
         thread=_THREAD,
         joins=not mirrors and bool(said) and said[0].role == "assistant",
         mirrors=mirrors,
+        series=series,
         identity=identity,
         noise=noise,
     )

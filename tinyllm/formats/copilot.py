@@ -82,10 +82,15 @@ def _event(record: dict[str, Any]) -> Parsed:
         tuple(turns),
         thread=agent if isinstance(agent, str) else "",
         joins=not mirrors and bool(turns) and turns[0].role == "assistant",
+        ends=not turns and kind in ("tool.execution_complete", "user.message"),
         mirrors=mirrors,
-        identity="\0".join([str(name), *(turn.text for turn in turns)]) if known else None,
+        identity="\0".join([str(name), *map(_sameness, turns)]) if known else None,
         noise=_noise(data),
     )
+
+
+def _sameness(turn: Turn) -> str:
+    return f"{turn.role} {turn.text}"
 
 
 def _turns(kind: object, data: dict[str, Any]) -> list[Turn]:

@@ -6,6 +6,7 @@ said before is then a duplicate.
 Source: https://github.com/google-gemini/gemini-cli (chatRecordingTypes.ts).
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,7 @@ from tinyllm.documents import Role, Turn
 from tinyllm.formats.content import (
     Misfit,
     first_text,
+    json_text,
     merge,
     string_bytes,
     text_of,
@@ -167,12 +169,14 @@ def _line(message: dict[str, Any]) -> Sequence[Parsed]:
     """A message in pieces: where it is written again, only what is new isn't a duplicate."""
     name = message.get("id")
     known = isinstance(name, str) and bool(name)
-    pieces = [
-        replace(_joined([turn]), identity=f"{name}\0{turn.text}" if known else None)
-        for turn in _turns(message)
-    ]
+    times: Counter[tuple[str | None, str]] = Counter()
+    pieces = []
+    for turn in _turns(message):
+        times[turn.role, turn.text] += 1
+        identity = json_text([name, turn.role, times[turn.role, turn.text], turn.text])
+        pieces.append(replace(_joined([turn]), identity=identity if known else None))
     if not pieces:
-        return [_joined([], noise=_noise(message))]
+        return [replace(_joined([], _noise(message)), ends=message.get("type") == "user")]
     return [*pieces[:-1], replace(pieces[-1], noise=_noise(message))]
 
 
@@ -182,8 +186,7 @@ def _patch(patch: object) -> Parsed:
     if messages is None:
         return Parsed()
     said = [turn for message in _members(messages) for turn in _turns(message)]
-    speech = tuple(turn for turn in said if turn.role != "env")
-    return Parsed(speech, thread=_THREAD, mirrors=True)
+    return Parsed(tuple(said), thread=_THREAD, mirrors=True)
 
 
 def _joined(turns: Sequence[Turn], noise: int = 0) -> Parsed:

@@ -62,6 +62,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         tuple(turns),
         thread=_THREAD,
         joins=bool(turns) and turns[0].role == "assistant",
+        ends=not turns and record.get("type") in ("tool_result", "user"),
         noise=noise_bytes([record]) + noise_bytes(record.get("content")),
     )
 

@@ -155,4 +155,5 @@ def _turns(content: object, role: Role) -> list[Turn]:
 def _said(turns: list[Turn], mirrors: bool = False, noise: int = 0) -> Parsed:
     said = tuple(turn for turn in turns if turn.text.strip())
     joins = not mirrors and bool(said) and said[0].role == "assistant"
-    return Parsed(said, thread=_THREAD, joins=joins, mirrors=mirrors, noise=noise)
+    ends = not said and any(turn.role != "assistant" for turn in turns)
+    return Parsed(said, thread=_THREAD, joins=joins, ends=ends, mirrors=mirrors, noise=noise)

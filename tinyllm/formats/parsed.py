@@ -21,7 +21,9 @@ class Parsed:
               of its first calls were logged between them
     joins     the first turn goes on with the thread's last one, if that is of the same role: for
               logs that write an agent's reasoning, words and calls as records of their own
+    ends      the record has no words, but the turn before it is over: an empty result, a picture
     mirrors   other records of the thread say this too; it is kept only where none does
+    series    which set of mirroring records it is of: within one set each was said by itself
     identity  what a record has in common with its copies, in this file or another: the sender's
               own id or time, and the text; a record whose identity was seen before is a duplicate
     time      seconds since the epoch; a thread is cut where two records lie over 4 hours apart
@@ -35,7 +37,9 @@ class Parsed:
     family: str = ""
     message: str | None = None
     joins: bool = False
+    ends: bool = False
     mirrors: bool = False
+    series: str = ""
     identity: str | None = None
     time: float | None = None
     noise: int = 0

@@ -53,6 +53,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         tuple(turns),
         thread=_thread(record),
         joins=bool(turns) and turns[0].role == "assistant",
+        ends=not turns and record.get("type") in ("user", "tool_result"),
         identity=_identity(record, turns),
         noise=noise + string_bytes(record.get("toolCallResult")),
     )
