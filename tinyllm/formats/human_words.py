@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tinyllm.documents import Turn
+from tinyllm.formats.blocks import blocks, split
 
 # A text that opens so was written by a program to its end.
 _MACHINE_OPENINGS = (
@@ -31,8 +32,6 @@ _COMMAND_OPENINGS = (
 _TYPED = re.compile(r"<(command-args|bash-input|user-memory-input)>")
 # Blocks that a program puts before, after or into a human's text.
 _INSERTED = re.compile(r"<(system-reminder|user-prompt-submit-hook|ide_[a-z_]+)>")
-
-_LINE_ENDS = "\r\n"
 
 # The result of a call that the human refused, which ends in the human's words.
 _REFUSAL = "The user doesn't want to proceed with this tool use."
@@ -68,31 +67,18 @@ def refusal_pieces(turn: Turn) -> Iterator[Turn]:
 
 def _typed_within(text: str) -> Iterator[Turn]:
     """A program's text without what a human typed in it, and that."""
-    done = start = 0
-    while opening := _TYPED.search(text, start):
-        closing = f"</{opening[1]}>"
-        end = text.find(closing, opening.end())
-        if end < 0:
-            break
-        start = end + len(closing)
-        words = text[opening.end() : end]
+    done = 0
+    for block in blocks(text, _TYPED):
+        words = text[block.inner : block.inner_end]
         if words.strip():
-            yield Turn("env", text[done : opening.start()].rstrip())
+            yield Turn("env", text[done : block.begin].rstrip())
             yield Turn("user", words)
-            done = start
+            done = block.end
     yield Turn("env", text[done:])
 
 
 def _without_inserted(text: str) -> Iterator[Turn]:
     """A human's text without the blocks that a program put into it, and those blocks."""
-    done = 0
-    while opening := _INSERTED.search(text, done):
-        closing = f"</{opening[1]}>"
-        end = text.find(closing, opening.end())
-        if end < 0:
-            break
-        yield Turn("user", text[done : opening.start()].strip(_LINE_ENDS))
-        done = end + len(closing)
-        yield Turn("env", text[opening.start() : done])
-    rest = text[done:].strip(_LINE_ENDS) if done else text
-    yield Turn("env" if _INSERTED.match(rest.lstrip()) else "user", rest)
+    for turn in split(text, _INSERTED, inside="env", outside="user"):
+        is_cut_block = turn.role == "user" and _INSERTED.match(turn.text.lstrip())
+        yield Turn("env", turn.text) if is_cut_block else turn
