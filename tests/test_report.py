@@ -51,3 +51,12 @@ def test_pages_are_written_whole(tmp_path: Path):
 def test_the_card_s_table_holds_whatever_a_path_is_called():
     facts = replace(FACTS, rows=[("data", "a|b\nc")])
     assert "| data | a\\|b c |" in model_card(facts)
+
+
+def test_no_page_names_the_owner_of_a_home_folder(tmp_path: Path):
+    logs = "/home/" + "odalys" + "/logs"
+    write_pages(tmp_path, replace(FACTS, rows=[("data", f"['{logs}']")], ledger=f"below {logs}/"))
+    for name in ("report.html", "README.md"):
+        page = (tmp_path / name).read_text()
+        assert "odalys" not in page
+        assert "user" in page

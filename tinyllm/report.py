@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from tinyllm.documents import END_OF_TEXT, END_OF_TURN, ROLE_TOKENS, Role
+from tinyllm.secrets import Redactor
 
 REPORT_FILE = "report.html"
 SAMPLE_TOKENS = 100
@@ -181,7 +182,17 @@ print(speak("<|assistant|>", max_new_tokens=60)[0]["generated_text"])
 
 
 def write_pages(folder: Path, facts: Facts) -> None:
-    """Write report.html and README.md into the model's folder, each whole or not at all."""
+    """Write report.html and README.md into the model's folder, each whole or not at all.
+
+    The names of logs tell no user's name: `/home/<user>/logs`.
+    """
+    redact = Redactor()
+
+    def without_names(text: str) -> str:
+        return redact(text.encode("utf-8", "replace")).raw.decode()
+
+    rows = [(name, without_names(value)) for name, value in facts.rows]
+    facts = replace(facts, rows=rows, ledger=without_names(facts.ledger))
     for name, text in {REPORT_FILE: report_html(facts), "README.md": model_card(facts)}.items():
         temporary = folder / f".{name}.writing"
         temporary.write_text(text, encoding="utf-8", errors="replace")
