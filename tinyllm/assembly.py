@@ -7,12 +7,12 @@ from typing import Any
 
 from tinyllm.cleaning import Cleaner, utf8_length
 from tinyllm.dedup.exact import hash_of
-from tinyllm.documents import Role
+from tinyllm.documents import Role, role_name
 from tinyllm.drafts import Draft, Said
 from tinyllm.formats import as_record
 from tinyllm.formats.content import join
 from tinyllm.formats.parsed import Format, Parsed
-from tinyllm.ledger import Fate, Ledger, apportion, role_name, shape_of
+from tinyllm.ledger import Fate, Ledger, apportion, shape_of
 from tinyllm.reading.records import Record
 from tinyllm.scopes import SCOPE_ROLES, WhoSpeaks, scopes_that_keep
 
@@ -257,13 +257,12 @@ class Assembler:
         if not thread.roles:
             return ()
         draft = thread.draft
-        keeping = scopes_that_keep(thread.roles)
-        self._ledger.scopes.update(keeping)
-        self._ledger.format(draft.format).scopes.update(keeping)
+        roles = frozenset(thread.roles)
+        self._ledger.format(draft.format).speaking[roles] += 1
         self._drop_mirrors(thread)
         if not draft.said:
             return ()
-        if self._scope in keeping:
+        if self._scope in scopes_that_keep(roles):
             self._ledger.defer(draft.size)
             return (draft,)
         for said in draft.said:

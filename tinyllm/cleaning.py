@@ -91,7 +91,10 @@ class Cleaner:
         if b"\x1b" in plain:
             plain = _ESCAPE.sub(b"", plain)
         redacted = self._redact(plain, inside)
-        clean = _drop_base64(_drop_data_uris(redacted.raw))
+        clean = redacted.raw
+        if b";base64," in clean:
+            clean = _DATA_URI.sub(b"", clean)
+        clean = _drop_base64(clean)
         clean = _replace_ids(clean)
         if clean is raw:
             return Clean(text, inside=redacted.inside)
@@ -110,10 +113,6 @@ def utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _drop_data_uris(raw: bytes) -> bytes:
-    return _DATA_URI.sub(b"", raw) if b";base64," in raw else raw
-
-
 def _replace_ids(raw: bytes) -> bytes:
     if len(raw) < 20:
         return raw
@@ -123,8 +122,9 @@ def _replace_ids(raw: bytes) -> bytes:
             raw = _UUID.sub(_ID, raw)
         if _HEX32_SHAPE in shape:
             raw = _HEX32.sub(_ID, raw)
-    if any(_may_begin_id(raw, prefix) for prefix in _PREFIXES):
-        raw = _PREFIXED.sub(_ID, raw)
+    for prefix in _PREFIXES:
+        if prefix in raw and _may_begin_id(raw, prefix):
+            return _PREFIXED.sub(_ID, raw)
     return raw
 
 

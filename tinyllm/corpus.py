@@ -104,9 +104,8 @@ class Corpus:
             f"{tally.records:,} {fate}" for fate, tally in ledger.fates.items() if fate != "markup"
         )
         others = ", ".join(
-            f"--scope {scope} ({counted(ledger.scopes[scope], 'document')})"
-            for scope in SCOPES
-            if ledger.scopes[scope]
+            f"--scope {scope} ({counted(count, 'document')})"
+            for scope, count in ledger.scopes.items()
         )
         advice = f"would keep some: {others}" if others else "no scope would keep any"
         return (

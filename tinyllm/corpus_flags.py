@@ -35,9 +35,7 @@ def add_corpus_flags(group: Parser | _ArgumentGroup) -> None:
 def corpus_settings(args: Namespace) -> dict[str, Any]:
     """The arguments of `Corpus` that these flags give, --strict apart, as plain values."""
     if not 0 <= args.near_dedup <= 1:
-        raise UserError(
-            f"--near-dedup is {args.near_dedup}: give a share such as 0.8, or 0"
-        )
+        raise UserError(f"--near-dedup is {args.near_dedup}: give a share such as 0.8, or 0")
     if args.near_dedup_human and not args.near_dedup:
         raise UserError("--near-dedup-human does nothing without --near-dedup: give both")
     return {

@@ -18,6 +18,11 @@ SPECIAL_TOKENS: tuple[str, ...] = (END_OF_TEXT, *ROLE_TOKENS.values(), END_OF_TU
 PLACEHOLDERS: tuple[str, ...] = (SCRUBBED_ID,)
 
 
+def role_name(role: Role | None) -> str:
+    """A role's name in tables; a plain document has none."""
+    return "plain" if role is None else role
+
+
 @dataclass(slots=True)  # not frozen: that makes one three times as slow to build
 class Turn:
     """One message: who speaks (None in a plain document) and what is said.

@@ -72,14 +72,16 @@ class Gathering:
         self, draft: Draft, duplicate: Kind | None, turns: list[Kind | None]
     ) -> Iterator[Document]:
         """The document without what is a duplicate, and each byte of it booked."""
-        kinds = [duplicate] * len(draft.said) if duplicate else turns
-        kept = [said for said, kind in zip(draft.said, kinds, strict=True) if kind is None]
-        for kind in dict.fromkeys(filter(None, kinds)):
-            repeated = [said for said, of in zip(draft.said, kinds, strict=True) if of == kind]
-            self._book("duplicate", draft, repeated, kind)
+        kept = draft.said
+        if duplicate or turns:
+            kinds = [duplicate] * len(draft.said) if duplicate else turns
+            kept = [said for said, kind in zip(draft.said, kinds, strict=True) if kind is None]
+            for kind in dict.fromkeys(filter(None, kinds)):
+                repeated = [said for said, of in zip(draft.said, kinds, strict=True) if of == kind]
+                self._book("duplicate", draft, repeated, kind)
         if not kept:
             return
-        if self._scope not in scopes_that_keep(said.role for said in kept):
+        if self._scope not in scopes_that_keep(frozenset(said.role for said in kept)):
             self._book("out of scope", draft, kept, "system prompt alone")
             return
         self._book("kept", draft, kept)

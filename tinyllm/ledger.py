@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tinyllm.documents import Role
+from tinyllm.documents import Role, role_name
+from tinyllm.scopes import count_by_scope
 
 Fate = Literal[
     "kept",
@@ -43,11 +44,6 @@ OTHER_DETAILS = "others"
 
 # How many turns, or characters, of each role; a plain document's role is "plain".
 ByRole = Counter[str]
-
-
-def role_name(role: Role | None) -> str:
-    """A role's name in tables; a plain document has none."""
-    return "plain" if role is None else role
 
 
 def apportion(total: int, weights: Sequence[int]) -> list[int]:
@@ -108,7 +104,7 @@ class FormatTally:
     turns, chars  of the documents kept
     left_out      turns by what became of them
     decided       all turns found, by what told who speaks
-    scopes        documents that each scope would keep, before duplicates are dropped
+    speaking      documents by who speaks in them, before duplicates are dropped
     speakers      turns by name, where a log names several people
     """
 
@@ -119,9 +115,14 @@ class FormatTally:
     chars: ByRole = field(default_factory=Counter)
     left_out: dict[Fate, ByRole] = field(default_factory=lambda: defaultdict(Counter))
     decided: dict[str, ByRole] = field(default_factory=lambda: defaultdict(Counter))
-    scopes: Counter[str] = field(default_factory=Counter)
+    speaking: Counter[frozenset[Role | None]] = field(default_factory=Counter)
     speakers: Counter[str] = field(default_factory=Counter)
     _last_file: int = 0
+
+    @property
+    def scopes(self) -> dict[str, int]:
+        """Documents that each scope would keep, before duplicates are dropped."""
+        return count_by_scope(self.speaking)
 
     def record(self, account: "Account") -> None:
         """Count a record of this format."""
@@ -203,9 +204,7 @@ class Ledger:
 
     Within a file, bytes are counted in its content (what a compressed file holds unpacked); when
     the file is done they are scaled to its size on disk, exactly. Bytes of documents wait in the
-    file's account until all files are read; then the account is settled. `scopes` counts the
-    documents that each scope would keep, before duplicates are dropped.
-    """
+    file's account until all files are read; then the account is settled."""
 
     def __init__(self) -> None:
         self.files = 0
@@ -214,10 +213,17 @@ class Ledger:
         self.documents = 0
         self.fates: dict[Fate, Tally] = {}
         self.formats: dict[str, FormatTally] = {}
-        self.scopes: Counter[str] = Counter()
         self.secrets: dict[str, SecretTally] = {}
         self.changed: list[str] = []
         self.account = Account("", 0)
+
+    @property
+    def scopes(self) -> dict[str, int]:
+        """Documents that each scope would keep, before duplicates are dropped."""
+        speaking: Counter[frozenset[Role | None]] = Counter()
+        for tally in self.formats.values():
+            speaking.update(tally.speaking)
+        return count_by_scope(speaking)
 
     @contextmanager
     def file(self, path: str, size: int) -> Iterator[Account]:
@@ -311,7 +317,7 @@ class Ledger:
             "documents": self.documents,
             "files": self.files,
             "records": self.records,
-            "scopes": dict(self.scopes),
+            "scopes": self.scopes,
             "secrets": {
                 kind: {"count": tally.count, "places": tally.places}
                 for kind, tally in sorted(self.secrets.items())
@@ -353,6 +359,6 @@ def _format_json(tally: FormatTally) -> dict[str, Any]:
         "chars": dict(sorted(tally.chars.items())),
         "left_out": {fate: dict(sorted(roles.items())) for fate, roles in tally.left_out.items()},
         "decided": {by: dict(sorted(roles.items())) for by, roles in tally.decided.items()},
-        "scopes": dict(tally.scopes),
+        "scopes": tally.scopes,
         "speakers": dict(tally.speakers.most_common(20)),
     }

@@ -74,7 +74,7 @@ def _format_lines(ledger: Ledger, scope: str, tokens: Mapping[str, str]) -> list
     if not ledger.formats:
         return []
     lines = [
-        f"{'format':20}{'files':>7}{'records':>10}{'documents':>11}{'tokens':>12}"
+        f"{'format':20}{'files':>7}{'records':>10}{'documents':>11}{'tokens':>14}"
         "  turns kept (characters)"
     ]
     for name in sorted(ledger.formats):
@@ -85,7 +85,7 @@ def _format_lines(ledger: Ledger, scope: str, tokens: Mapping[str, str]) -> list
         )
         lines.append(
             f"{name:20}{tally.files:>7,}{tally.records:>10,}{tally.documents:>11,}"
-            f"{tokens.get(name, '-'):>12}  {kept or '-'}"
+            f"{tokens.get(name, '-'):>14}  {kept or '-'}"
         )
         left_out = [f"{fate}: {_roles(roles)}" for fate, roles in tally.left_out.items()]
         if left_out:
@@ -104,8 +104,8 @@ def _roles(roles: ByRole) -> str:
 def _hints(tally: FormatTally, scope: str) -> list[str]:
     """What the user can do where a scope leaves a format empty, or nobody is the model's person."""
     hints = []
-    others = {name: count for name, count in tally.scopes.items() if name != scope and count}
-    if not tally.scopes[scope] and others:
+    others = tally.scopes
+    if scope not in others and others:
         keeping = ", ".join(
             f"--scope {name} would keep {counted(count, 'document')}"
             for name, count in others.items()

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from tinyllm.documents import ROLES, Role, Turn
+from tinyllm.documents import ROLES, Role, Turn, role_name
 from tinyllm.errors import UserError
-from tinyllm.ledger import role_name
 
 # The roles each scope keeps; None is a plain document, `code` counts like the agent's own words.
 SCOPE_ROLES: Mapping[str, frozenset[Role | None]] = {
@@ -26,17 +26,26 @@ _ANY = "*"
 _EXAMPLE = "openai_chat.user=env, or openai_chat.user~^\\[cron\\]=env"
 
 
-def scopes_that_keep(roles: Iterable[Role | None]) -> list[str]:
+@cache
+def scopes_that_keep(roles: frozenset[Role | None]) -> tuple[str, ...]:
     """The scopes that keep a document in which these roles speak.
 
     A system prompt that nobody follows is a document in the scope `full` only.
     """
-    said = set(roles)
-    return [
+    return tuple(
         scope
         for scope, kept in SCOPE_ROLES.items()
-        if said & (kept if scope == "full" else kept - {"system"})
-    ]
+        if roles & (kept if scope == "full" else kept - {"system"})
+    )
+
+
+def count_by_scope(speaking: Mapping[frozenset[Role | None], int]) -> dict[str, int]:
+    """How many documents each scope keeps, of documents counted by who speaks in them."""
+    counts = dict.fromkeys(SCOPES, 0)
+    for roles, count in speaking.items():
+        for scope in scopes_that_keep(roles):
+            counts[scope] += count
+    return {scope: count for scope, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)

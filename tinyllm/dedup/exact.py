@@ -5,7 +5,6 @@ longest, of a resumed or forked session's common messages those in the longest s
 """
 
 from array import array
-from collections import Counter
 from hashlib import blake2b
 from typing import Literal, get_args
 
@@ -22,16 +21,18 @@ _HASH_BYTES = 8  # among ten million turns, odds of 1 in 300,000 that any two ar
 # An earlier state of a conversation has at least so many turns; a lone "ok" is none.
 _MIN_STATE_TURNS = 2
 
+# Chains turns: the hash of a document up to a turn is that before it, times this, plus the turn's.
+_MULTIPLIER = 0x9E37_79B9_7F4A_7C15
+_MASK = (1 << 64) - 1
+
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
 
 
 def hash_of(*parts: str) -> int:
     """64 bits that are equal for the same parts only, 0 never."""
-    if len(parts) == 1:
-        text = parts[0]
-    else:
-        text = "".join((*parts, *(f" {len(part)}" for part in parts)))
+    lengths = (f" {len(part)}" for part in parts) if len(parts) > 1 else ()
+    text = "".join((*parts, *lengths))
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
     return int.from_bytes(digest, "little") or 1
 
@@ -55,10 +56,10 @@ class Verdicts:
         return KINDS[mark - 1] if mark else None
 
     def turns(self, index: int) -> list[Kind | None]:
-        """The kind of duplicate that each of a document's turns is."""
+        """The kind of duplicate that each of a document's turns is; [] where none is one."""
         start = int(self._ends[index - 1]) if index else 0
-        marks = self._turns[start : self._ends[index]].tolist()
-        return [KINDS[mark - 1] if mark else None for mark in marks]
+        marks = self._turns[start : self._ends[index]].tobytes()
+        return [KINDS[mark - 1] if mark else None for mark in marks] if any(marks) else []
 
     def mark_documents(self, kind: Kind, documents: Places, others: Places) -> None:
         """Documents, in ascending order, and those that they repeat."""
@@ -105,21 +106,26 @@ class Facts:
 
     def add(self, draft: Draft) -> None:
         """The next document."""
-        chained = 0
+        chained = size = spoken = 0
+        has_agent = has_identity = False
         for said in draft.said:
-            own = hash_of(str(said.role), said.text)
+            own = hash_of(f"{said.role} {said.text}")
             if said.role == "system":
                 self._system[0].append(len(self._chain))
                 self._system[1].append(own)
-            chained = hash_of(f"{chained} {own}")
+            else:
+                spoken += 1
+                has_agent |= said.role == "assistant"
+            chained = (chained * _MULTIPLIER + own) & _MASK
             self._chain.append(chained)
             self._identities.append(said.identity)
-        self._senders.append(hash_of(*(str(said.identity) for said in draft.said)))
+            has_identity |= said.identity != 0
+            size += len(said.text)
+        identities = [str(said.identity) for said in draft.said] if has_identity else []
+        self._senders.append(hash_of(*identities) if identities else 0)
         self._ends.append(len(self._chain))
-        self._sizes.append(sum(len(said.text) for said in draft.said))
-        roles = Counter(said.role for said in draft.said)
-        spoken = roles.total() - roles["system"]
-        self._may_be_state.append(spoken >= _MIN_STATE_TURNS and roles["assistant"] > 0)
+        self._sizes.append(size)
+        self._may_be_state.append(spoken >= _MIN_STATE_TURNS and has_agent)
 
     def decide(self) -> Verdicts:
         """Compare all documents."""
