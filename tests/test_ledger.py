@@ -112,3 +112,12 @@ def test_the_table_names_every_fate_share_and_unknown_shape():
     table = page(ledger, "voice")
     for words in ("90.0%", "a.jsonl:7", "1 x {odd}", "user 2 (1,234)", "1,000"):
         assert words in table
+
+
+def test_tokens_are_a_column_only_where_they_were_counted():
+    ledger = Ledger()
+    with ledger.file("a.jsonl", 9):
+        ledger.book("kept", 9, 1)
+    ledger.format("openai_chat").documents = 1
+    assert "tokens" not in page(ledger, "voice")
+    assert "~1,234" in page(ledger, "voice", {"openai_chat": "~1,234"})

@@ -73,9 +73,10 @@ def _detail_lines(tally: Tally) -> list[str]:
 def _format_lines(ledger: Ledger, scope: str, tokens: Mapping[str, str]) -> list[str]:
     if not ledger.formats:
         return []
+    width = 14 if tokens else 0  # no column for what wasn't counted
     lines = [
-        f"{'format':20}{'files':>7}{'records':>10}{'documents':>11}{'tokens':>14}"
-        "  turns kept (characters)"
+        f"{'format':20}{'files':>7}{'records':>10}{'documents':>11}"
+        f"{'tokens' if tokens else '':>{width}}  turns kept (characters)"
     ]
     for name in sorted(ledger.formats):
         tally = ledger.formats[name]
@@ -85,7 +86,7 @@ def _format_lines(ledger: Ledger, scope: str, tokens: Mapping[str, str]) -> list
         )
         lines.append(
             f"{name:20}{tally.files:>7,}{tally.records:>10,}{tally.documents:>11,}"
-            f"{tokens.get(name, '-'):>14}  {kept or '-'}"
+            f"{tokens.get(name, '-') if tokens else '':>{width}}  {kept or '-'}"
         )
         left_out = [f"{fate}: {_roles(roles)}" for fate, roles in tally.left_out.items()]
         if left_out:
