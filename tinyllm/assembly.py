@@ -10,8 +10,9 @@ from tinyllm.dedup.exact import hash_of
 from tinyllm.documents import Role, role_name
 from tinyllm.drafts import Draft, Said
 from tinyllm.formats import as_record
+from tinyllm.formats.changes import Replay
 from tinyllm.formats.content import join
-from tinyllm.formats.parsed import Format, Parsed
+from tinyllm.formats.parsed import Change, Format, Parsed
 from tinyllm.ledger import Fate, Ledger, apportion, shape_of
 from tinyllm.reading.records import Record
 from tinyllm.scopes import SCOPE_ROLES, WhoSpeaks, scopes_that_keep
@@ -23,6 +24,7 @@ MAX_THREAD_BYTES = 16 << 20
 MAX_OPEN_BYTES = 64 << 20
 _THREAD_OVERHEAD_BYTES = 1 << 10
 _TURN_OVERHEAD_BYTES = 200
+_EARLIER_STATE = "earlier state"
 _STANDS_TWICE = "stands twice, or encoded"
 _ENCODED = "ids, escapes, base64"
 _SECRETS = "secrets"
@@ -51,6 +53,17 @@ class _Thread:
     roles: set[Role | None] = field(default_factory=set)
     plainly: Counter[int] = field(default_factory=Counter)
     inside: str = ""
+
+
+@dataclass(slots=True)
+class _Built:
+    """A value that a file's records build up by changes: the first of them, and their bytes."""
+
+    format: Format
+    name: str
+    first: Record
+    replay: Replay
+    size: int
 
 
 @dataclass(slots=True)
@@ -85,6 +98,7 @@ class Assembler:
         self._clean = clean
         self._threads: dict[tuple[str, str], _Thread] = {}
         self._identities: set[tuple[str, str, int]] = set()
+        self._built: dict[str, _Built] = {}
         self._open_bytes = 0
 
     def add(self, record: Record) -> Sequence[Draft]:
@@ -102,20 +116,61 @@ class Assembler:
             self._ledger.book("unknown shape", record.size, record.line, shape)
             return ()
         self._ledger.format(found.NAME).record(self._ledger.account)
+        change = parsed.change if isinstance(parsed, Parsed) else None
+        if change is not None:
+            drafts = self._build(found, record, change)
+            if drafts is not None:
+                return drafts
+        return self._take(record, found.NAME, parsed)
+
+    def end_file(self) -> Sequence[Draft]:
+        """The drafts that were still open, in the order of their last records."""
+        drafts = [draft for built in self._built.values() for draft in self._read(built)]
+        drafts += [draft for key in list(self._threads) for draft in self._close(key)]
+        self._identities.clear()
+        self._built.clear()
+        return drafts
+
+    def _take(
+        self, record: Record, name: str, parsed: Parsed | Sequence[Parsed]
+    ) -> Sequence[Draft]:
+        """Put what a record says where it belongs; the drafts that are complete."""
         if isinstance(parsed, Parsed):
-            return self._place(record, found.NAME, parsed)
+            return self._place(record, name, parsed)
         pieces = tuple(parsed) or (Parsed(),)
         sizes = apportion(record.size, [_weight(piece) for piece in pieces])
         drafts: list[Draft] = []
         for piece, size in zip(pieces, sizes, strict=True):
-            drafts += self._place(replace(record, size=size), found.NAME, piece)
+            drafts += self._place(replace(record, size=size), name, piece)
         return drafts
 
-    def end_file(self) -> Sequence[Draft]:
-        """The drafts that were still open, in the order of their last records."""
-        drafts = [draft for key in list(self._threads) for draft in self._close(key)]
-        self._identities.clear()
-        return drafts
+    def _build(self, found: Format, record: Record, change: Change) -> Sequence[Draft] | None:
+        """Apply a change to what the file's records build up; None if there is no such value.
+
+        Returns the drafts of a value that is complete, as another begins. A value that has become
+        too large takes no more changes.
+        """
+        built = self._built.get(found.NAME)
+        if not change.path and (built is None or change.of != built.name):
+            begun = _Built(found, change.of, record, Replay(change.value), record.size)
+            self._built[found.NAME] = begun
+            return () if built is None else self._read(built)
+        if built is None or built.size > MAX_OPEN_BYTES or not built.replay.apply(change):
+            return None
+        built.size += record.size
+        return ()
+
+    def _read(self, built: _Built) -> Sequence[Draft]:
+        """Take the value that a file's records built up as one record."""
+        value, replaced = built.replay.value, min(built.replay.replaced, built.size)
+        record = replace(built.first, value=value, size=built.size - replaced)
+        if replaced:
+            self._ledger.book("duplicate", replaced, record.line, _EARLIER_STATE)
+        parsed = built.format.parse(value)
+        if parsed is None:
+            self._ledger.book("unknown shape", record.size, record.line, shape_of(value))
+            return ()
+        return self._take(record, built.format.NAME, parsed)
 
     def _place(self, record: Record, name: str, parsed: Parsed) -> Sequence[Draft]:
         """Put a record's speech into its draft; those that are complete."""

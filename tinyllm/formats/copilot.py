@@ -1,7 +1,8 @@
 """GitHub Copilot: the command line's events, and the chat sessions that VS Code keeps.
 
 Events are lines of `type` and `data`. A chat session is one JSON object with `requests`, or in
-later versions a snapshot of it (`kind` 0) and changes (`kind` 1 to 3).
+later versions a snapshot of it (`kind` 0) and changes (`kind` 1 to 3): while an answer is written,
+the parts of it that are shown already are written again, and calls get their results later.
 Source: https://github.com/microsoft/vscode (src/vs/workbench/contrib/chat/common/chatModel.ts).
 """
 
@@ -18,7 +19,7 @@ from tinyllm.formats.content import (
     turns_of,
     unfit_is_unknown,
 )
-from tinyllm.formats.parsed import Parsed
+from tinyllm.formats.parsed import Change, Parsed
 from tinyllm.formats.vscode_chat import answer_noise, answer_turns, requests_of, requests_turns
 
 NAME = "copilot"
@@ -26,6 +27,7 @@ KEYS = frozenset({"data", "requests", "kind"})
 
 _ENVELOPE = ("type", "id", "timestamp")
 _CHANGE_KEYS = frozenset({"kind", "k", "v", "i"})
+_SNAPSHOT, _SET, _PUSH, _DELETE = range(4)
 _OTHERS_SAY: tuple[tuple[str, Role, str], ...] = (
     ("system.message", "system", "content"),
     ("system.notification", "env", "content"),
@@ -45,9 +47,9 @@ def recognise(record: dict[str, Any]) -> bool:
     kind = record.get("kind")
     if isinstance(kind, bool) or not isinstance(kind, int) or not _CHANGE_KEYS.issuperset(record):
         return False
-    if kind == 0:
+    if kind == _SNAPSHOT:
         return isinstance(record.get("v"), dict) and "requests" in record["v"]
-    return kind in (1, 2, 3) and isinstance(record.get("k"), list)
+    return kind in (_SET, _PUSH, _DELETE) and isinstance(record.get("k"), list)
 
 
 @unfit_is_unknown
@@ -56,9 +58,14 @@ def parse(record: dict[str, Any]) -> Parsed:
         return _event(record)
     if "requests" in record:
         return _session(record, thread=None)
-    if record.get("kind") == 0:
-        return _session(record.get("v"), thread="")
-    return _change(record)
+    if record.get("kind") == _SNAPSHOT:
+        snapshot = _session(record.get("v"), thread="")
+        name = first_text(record["v"], ("sessionId",))
+        snapshot.change = Change("set", (), record["v"], of=name)
+        return snapshot
+    added = _added(record)
+    added.change = _change(record)
+    return added
 
 
 def _is_event(record: dict[str, Any]) -> bool:
@@ -139,8 +146,8 @@ def _session(session: object, thread: str | None) -> Parsed:
     return Parsed(tuple(turns), thread=thread, noise=answer_noise(requests))
 
 
-def _change(record: dict[str, Any]) -> Parsed:
-    """Requests or parts of an answer that were added; other changes say nothing."""
+def _added(record: dict[str, Any]) -> Parsed:
+    """Requests, or parts of an answer, where a change tells of them by itself."""
     path, value = record.get("k"), record.get("v")
     if not isinstance(path, list) or not isinstance(value, list):
         return Parsed()
@@ -149,3 +156,17 @@ def _change(record: dict[str, Any]) -> Parsed:
     if len(path) == 3 and path[0] == "requests" and path[2] == "response":
         return Parsed(tuple(answer_turns(value)), thread="", joins=True)
     return Parsed()
+
+
+def _change(record: dict[str, Any]) -> Change | None:
+    path, value, start = record.get("k"), record.get("v"), record.get("i")
+    if not isinstance(path, list) or not path or not all(_is_step(step) for step in path):
+        return None
+    if record.get("kind") == _PUSH:
+        is_count = isinstance(start, int) and start >= 0
+        return Change("push", tuple(path), value or [], start if is_count else None)
+    return Change("set" if record.get("kind") == _SET else "delete", tuple(path), value)
+
+
+def _is_step(step: object) -> bool:
+    return isinstance(step, str | int) and not isinstance(step, bool)

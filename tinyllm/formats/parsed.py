@@ -2,9 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from tinyllm.documents import Turn
+
+Step = str | int
+
+
+@dataclass(slots=True)
+class Change:
+    """One change of the value that a file's records build up.
+
+    kind   "set" puts `value` there, "push" adds its members to the list there, "delete" empties it
+    path   keys and indices that lead there; () for a value that begins anew
+    start  of a push: how many members of the list stay; None for all
+    of     what the value is called where it begins anew; another name begins another value
+    """
+
+    kind: Literal["set", "push", "delete"]
+    path: tuple[Step, ...]
+    value: Any = None
+    start: int | None = None
+    of: str = ""
 
 
 @dataclass(slots=True)  # not frozen: that makes one three times as slow to build
@@ -29,6 +48,9 @@ class Parsed:
     time      seconds since the epoch; a thread is cut where two records lie over 4 hours apart
     noise     bytes of UTF-8 text in the record that repeat its speech or are machine noise
               (results stored twice, encrypted or signed blobs); the reader books them as noise
+    change    what the record does to a value that the records of its file build up: the value is
+              read where the file ends, and what this record says by itself only where there is
+              no such value
     """
 
     turns: tuple[Turn, ...] = ()
@@ -43,6 +65,7 @@ class Parsed:
     identity: str | None = None
     time: float | None = None
     noise: int = 0
+    change: Change | None = None
 
 
 class Format(Protocol):

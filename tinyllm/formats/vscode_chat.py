@@ -3,6 +3,7 @@
 Source: https://github.com/microsoft/vscode (src/vs/workbench/contrib/chat/common/chatModel.ts).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,8 @@ _THOUGHT = "thinking"
 _REFERENCE = "inlineReference"
 # Parts without a kind are markdown.
 _MARKDOWN = frozenset({"markdownContent", "markdownVuln"})
+# What is left of an edit, whose code is no text of the answer.
+_EMPTY_FENCE = re.compile(r"^(`{3,10})[ \t]*\n\s{0,100}^\1[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 
 def requests_of(session: Mapping[str, Any]) -> list[dict[str, Any]] | None:
@@ -59,9 +62,9 @@ def answer_turns(parts: object) -> list[Turn]:
             continue
         other = list(_other(part))
         if other:
-            turns += [Turn("assistant", words), *other]
+            turns += [Turn("assistant", _EMPTY_FENCE.sub("", words)), *other]
             words = ""
-    return merge([*turns, Turn("assistant", words)])
+    return merge([*turns, Turn("assistant", _EMPTY_FENCE.sub("", words))])
 
 
 def answer_noise(requests: list[Any]) -> int:
