@@ -183,10 +183,10 @@ def test_a_shown_message_is_by_its_kind(record: dict[str, Any], role: str):
         shown("checkpoint_created"),
         shown("command_output", "", "ask"),
         shown("resume_task", "", "ask"),
-        shown("text", "Cou", partial=True),
+        shown("tool", '{"tool": "readFile", "path": "p"}', "ask", partial=True),
     ],
 )
-def test_counters_and_unfinished_text_are_no_speech(record: dict[str, Any]):
+def test_counters_and_unfinished_calls_are_no_speech(record: dict[str, Any]):
     only = parsed(record)
     assert only.turns == ()
     assert only.noise == len(record["text"])
@@ -198,6 +198,24 @@ def test_shown_reasoning_and_calls_are_the_agents_and_join_its_text():
     assert role == "assistant"
     assert '{"name": "execute_command", "arguments": {"command": "ls"}}' in text
     assert parsed(shown("text", "Looking.")).joins
+
+
+@pytest.mark.parametrize("kind", ["text", "reasoning"])
+def test_text_that_was_never_marked_as_finished_is_kept(kind: str):
+    ((role, text),) = said(shown(kind, "Looking.", partial=True, conversationHistoryIndex=0))
+    assert role == "assistant"
+    assert "Looking." in text
+
+
+def test_a_call_shows_neither_the_screens_facts_nor_its_path_twice():
+    facts = {"path": "src/pier.py", "operationIsLocatedInWorkspace": True}
+    read = {"tool": "readFile", "content": "C:\\work\\src\\pier.py"} | facts
+    assert said(shown("tool", json.dumps(read))) == [
+        (
+            "assistant",
+            '<tool_call>\n{"name": "readFile", "arguments": {"path": "src/pier.py"}}\n</tool_call>',
+        )
+    ]
 
 
 def test_what_a_tool_found_is_the_environments_and_what_it_wrote_is_the_agents():

@@ -235,11 +235,28 @@ def test_calls_of_every_kind_say_what_they_ask_for(call: dict[str, Any], argumen
         [{"type": "input_text", "text": "a.txt"}, {"type": "input_image", "image_url": "x"}],
         {"type": "input_text", "text": "a.txt", "image_url": None},
         {"content": "a.txt", "success": False},
+        '{"output": "a.txt", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}',
     ],
 )
 def test_results_are_the_environments_in_every_shape(output: Any):
     record = item(type="function_call_output", call_id="c", output=output)
     assert turns(record) == [("env", "a.txt")]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ['{"output": "a.txt", "size": 3}', '{"output": 3}', '{"output": "a', '{"answers": {"q": "a"}}'],
+)
+def test_json_that_a_command_printed_stays_as_it_is(output: str):
+    record = item(type="function_call_output", call_id="c", output=output)
+    assert turns(record) == [("env", output)]
+
+
+def test_what_a_human_answers_to_the_agents_questions_is_theirs():
+    answers = {"which": {"answers": ["the grey ones"]}, "more": {"answers": ["user_note: hurry"]}}
+    output = json.dumps({"answers": answers})
+    record = item(type="function_call_output", call_id="c", output=output)
+    assert turns(record) == [("user", "the grey ones\nhurry")]
 
 
 def test_a_call_that_holds_its_result_is_two_turns():

@@ -127,6 +127,37 @@ def test_a_chat_whose_head_was_cut_off_is_known_by_its_first_heading():
     assert said({"text": text}) == [("user", "gulls?"), ("assistant", "Eight.")]
 
 
+def test_a_transcript_as_text_is_parted_by_its_marks():
+    text = (
+        "user:\n<user_query>\ngulls?\nassistant:\nis a mark\n</user_query>\n\n"
+        "assistant:\n[Thinking] **Looking**\n\nThe pier, then.\n"
+        "[Tool call] Shell\n  command: ls\n  text: two\n\nlines\n\n[Tool result] Shell\n\n"
+        "assistant:\n[Tool result] Shell\npier.txt\n\n"
+        "assistant:\n[Thinking] **Answering**\n\nEight of them.\nThere are eight.\n\nAll grey.\n"
+        f"\nuser:\n{STAMP}\n<user_query>\nthanks\n</user_query>\n"
+    )
+    call = '{"name": "Shell", "arguments": {"command": "ls", "text": "two\\n\\nlines"}}'
+    assert said({"text": text}) == [
+        ("user", "gulls?\nassistant:\nis a mark"),
+        (
+            "assistant",
+            f"<think>**Looking**\n\nThe pier, then.</think>\n\n<tool_call>\n{call}\n</tool_call>",
+        ),
+        ("env", "pier.txt"),
+        (
+            "assistant",
+            "<think>**Answering**\n\nEight of them.</think>\n\nThere are eight.\n\nAll grey.",
+        ),
+        ("env", STAMP),
+        ("user", "thanks"),
+    ]
+
+
+def test_reasoning_without_titles_goes_to_the_next_mark():
+    text = "user:\n<user_query>\ngulls?\n</user_query>\n\nassistant:\n[Thinking] One\ntwo\n"
+    assert said({"text": text})[1:] == [("assistant", "<think>One\ntwo</think>")]
+
+
 def test_what_was_asked_of_a_sub_agent_is_not_a_humans():
     text = "_**User (sidechain)**_\n\ncount\n\n---\n\n_**Agent - sidechain (m)**_\n\nEight.\n"
     assert said({"text": text}) == [("env", "count"), ("assistant", "Eight.")]
@@ -158,6 +189,8 @@ def test_a_chat_that_specstory_wrote_down_is_parted_by_its_headings():
         {"text": "# Notes\n\n_**User**_ is a heading of SpecStory."},
         {"text": "gulls " * 2000 + "_**User**_"},
         {"text": {"a": 1}},
+        {"text": "user:\nname: <user_query>"},
+        {"text": "The user:\n<user_query>\ngulls?\n</user_query>"},
         {"role": "user", "message": "x"},
         {"role": "bird", "message": {"content": []}},
         {"type": "user", "role": "user", "message": {"content": []}},

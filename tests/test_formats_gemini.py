@@ -93,6 +93,30 @@ def test_a_failed_calls_error_is_the_environments():
     assert turns(record)[-1] == Turn("env", "no such folder")
 
 
+def test_why_a_call_never_ran_is_the_environments():
+    call = tool_call() | {"status": "error", "error": "no such tool"}
+    assert turns(session(line("gemini", "", toolCalls=[call])))[-1] == Turn("env", "no such tool")
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "turn"),
+    [
+        ("ask_user", '{"answers": {"0": "the grey ones"}}', Turn("user", "the grey ones")),
+        (
+            "ask_user_question",
+            "User has provided the following answers:\n\n**Gulls**: the grey ones",
+            Turn("user", "the grey ones"),
+        ),
+        ("ask_user", "User dismissed the dialog.", Turn("env", "User dismissed the dialog.")),
+        ("cat", '{"answers": {"0": "b"}}', Turn("env", '{"answers": {"0": "b"}}')),
+    ],
+)
+def test_a_humans_answer_is_theirs_only_where_the_agent_asked(name: str, output: str, turn: Turn):
+    result = [{"functionResponse": {"name": name, "response": {"output": output}}}]
+    record = session(line("gemini", "", toolCalls=[tool_call(result)]))
+    assert turns(record)[-1] == turn
+
+
 # --- sessions of lines ----------------------------------------------------------------------------
 
 

@@ -44,6 +44,8 @@ _JSON_CALLS = {
 }
 # Tools whose `content` the agent wrote; that of others is what they found.
 _WRITING = frozenset({"editedExistingFile", "newFileCreated", "appliedDiff", "insertContent"})
+# What the screen has to know of a call.
+_SCREENS = frozenset({"operationIsLocatedInWorkspace", "isOutsideWorkspace", "isProtected"})
 _SPOKEN_KEYS = ("question", "response", "text")
 _SEEN_KEYS = ("logs", "text", "error")
 
@@ -57,10 +59,14 @@ def is_event(record: Mapping[str, Any]) -> bool:
 
 
 def event_turns(record: Mapping[str, Any]) -> Iterator[Turn]:
-    """The turns of a message; none for counters, questions of the program and unfinished text."""
+    """The turns of a message; none for counters, questions of the program and unfinished calls.
+
+    Text that is marked as unfinished counts: what came next may have been saved before the mark
+    was taken off.
+    """
     kind = record[record["type"]]
     text = first_text(record, ("text",))
-    if record.get("partial") is True:
+    if record.get("partial") is True and (kind in _JSON_CALLS or kind in _CALLS):
         return
     if kind == "reasoning":
         yield Turn("assistant", think(text or first_text(record, ("reasoning",))))
@@ -101,9 +107,12 @@ def _json_call(kind: str, text: str) -> Iterator[Turn]:
         return
     name = value.get(_JSON_CALLS[kind]) or kind
     found = None
-    arguments = {key: item for key, item in value.items() if key != _JSON_CALLS[kind]}
+    unasked = {_JSON_CALLS[kind], *_SCREENS}
+    arguments = {key: item for key, item in value.items() if key not in unasked}
     if kind == "tool" and not (isinstance(name, str) and name in _WRITING):
         found = arguments.pop("content", None)
+    if _is_same_path(found, arguments.get("path")):
+        found = None
     if kind == "browser_action":
         name, arguments = "browser_action", value
     if kind == "use_mcp_server" and "arguments" in value:
@@ -111,3 +120,10 @@ def _json_call(kind: str, text: str) -> Iterator[Turn]:
     yield Turn("assistant", tool_call({"name": name, "arguments": arguments}))
     if found is not None:
         yield Turn("env", found if isinstance(found, str) else json_text(found))
+
+
+def _is_same_path(found: object, path: object) -> bool:
+    """True if what a call shows as found is only the whole path of the file that it names."""
+    if not isinstance(found, str) or not isinstance(path, str):
+        return False
+    return bool(path) and found.replace("\\", "/").endswith(path.replace("\\", "/"))

@@ -1,8 +1,8 @@
 """Chats of Cursor: agent transcripts, bubbles as its database keeps them, and exported Markdown.
 
-Transcripts are lines of `role` and `message`. They hold no results of tools. Markdown is what
-Cursor exports itself, or what SpecStory writes beside it, for other agents as well. Sources:
-https://docs.cursor.com, https://docs.specstory.com, and what both programs write.
+Transcripts are lines of `role` and `message`, in older versions text. They hold no results of
+tools. Markdown is what Cursor exports itself, or what SpecStory writes beside it, for other agents
+as well. Sources: https://docs.cursor.com, https://docs.specstory.com, and what both programs write.
 """
 
 import re
@@ -23,6 +23,7 @@ from tinyllm.formats.content import (
     turns_of,
 )
 from tinyllm.formats.cursor_markdown import is_markdown, markdown_turns
+from tinyllm.formats.cursor_transcript import is_transcript, transcript_turns
 from tinyllm.formats.parsed import Parsed
 
 NAME = "cursor"
@@ -60,7 +61,7 @@ _BUBBLE_LISTS = ("conversation", "bubbles")
 
 
 def recognise(record: dict[str, Any]) -> bool:
-    if "text" in record and is_markdown(record["text"]):
+    if "text" in record and (is_markdown(record["text"]) or is_transcript(record["text"])):
         return True
     if _is_line(record) or _is_bubble(record):
         return True
@@ -78,6 +79,9 @@ def parse(record: dict[str, Any]) -> Parsed | Sequence[Parsed] | None:
     try:
         if "text" in record and is_markdown(record["text"]):
             return Parsed(tuple(merge(markdown_turns(record["text"]))), "headings")
+        if "text" in record and is_transcript(record["text"]):
+            said = (piece for turn in transcript_turns(record["text"]) for piece in _unmixed(turn))
+            return Parsed(tuple(merge(said)), "line marks")
         if _is_line(record):
             return _line(record)
         if _is_bubble(record):

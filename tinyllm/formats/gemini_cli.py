@@ -134,8 +134,13 @@ def _turns(message: dict[str, Any]) -> list[Turn]:
     thoughts = _thoughts(message.get("thoughts"))
     calls = _members(message.get("toolCalls") or [])
     made = [Turn("assistant", tool_call(call)) for call in calls]
-    results = [turn for call in calls for turn in parts_turns(call.get("result"), "env")]
+    results = [turn for call in calls for turn in _results(call)]
     return [*thoughts, *text, *made, *results]
+
+
+def _results(call: dict[str, Any]) -> list[Turn]:
+    """What came of a call; of one that never ran, why."""
+    return parts_turns(call.get("result"), "env") or parts_turns(call.get("error"), "env")
 
 
 def _thoughts(thoughts: object) -> Iterator[Turn]:

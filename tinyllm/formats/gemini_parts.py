@@ -16,6 +16,7 @@ from tinyllm.formats.content import (
     tool_call,
     turns_of,
 )
+from tinyllm.formats.human_words import answers_in
 from tinyllm.formats.injected import Injected
 
 _ROLES: Mapping[str, Role] = {
@@ -26,6 +27,7 @@ _ROLES: Mapping[str, Role] = {
     "system": "system",
 }
 _RESULT_KEYS = ("output", "error", "result", "content")
+_ASKING = "ask_user"  # also the beginning of `ask_user_question`
 _FILE_KEYS = ("inlineData", "inline_data", "fileData", "file_data")
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 _PART_KEYS = frozenset({
@@ -97,7 +99,10 @@ def _part(part: object, role: Role) -> list[Turn]:
     keys = ("functionResponse", "function_response", "codeExecutionResult")
     result = next((part[key] for key in keys if isinstance(part.get(key), dict)), None)
     if result is not None:
-        return [Turn("env", _result(result.get("response", result)))]
+        text, name = _result(result.get("response", result)), result.get("name")
+        is_answer = isinstance(name, str) and name.startswith(_ASKING)
+        words = answers_in(text) if is_answer else ""
+        return [Turn("user", words) if words else Turn("env", text)]
     if part.get("thought"):
         thought = part["thought"] if isinstance(part["thought"], str) else ""
         return [Turn("assistant", think(first_text(part, ("text",)) or thought))]

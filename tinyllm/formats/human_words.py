@@ -1,8 +1,8 @@
 """What a human typed, apart from what Claude Code and its like send as the human's message.
 
 Commands, reminders and notices stand under `user`, whole or as blocks within what the human
-typed; and what a human types beside a command, or to refuse a call, comes wrapped in a program's
-words.
+typed; and what a human types beside a command, to refuse a call, or to answer the agent's
+questions, comes wrapped in a program's words.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tinyllm.documents import Turn
 from tinyllm.formats.blocks import blocks, split
+from tinyllm.formats.content import from_json
 
 # A text that opens so was written by a program to its end.
 _MACHINE_OPENINGS = (
@@ -39,6 +40,12 @@ _WORDS_FOLLOW = "the user said:\n"
 _NO_WORDS = "The user wants to clarify these questions."
 _NOTE = "\n\nNote: The user's next message may contain"
 
+# The result of asking the human: JSON, or a heading and a line for each question.
+_ANSWERS = "answers"
+_HEADING = "User has provided the following answers:"
+_TITLE = re.compile(r"^\*\*[^*\n]{1,100}\*\*: ", re.MULTILINE)
+_TYPED_MARK = "user_note: "
+
 
 def human_pieces(turn: Turn) -> Iterator[Turn]:
     """A `user` turn as the human's words and the blocks that a program put there; others as is."""
@@ -63,6 +70,28 @@ def refusal_pieces(turn: Turn) -> Iterator[Turn]:
     yield Turn("env", head + follow.rstrip())
     yield Turn("user", words)
     yield Turn("env", (note + rest).strip())
+
+
+def answers_in(result: str) -> str:
+    """What the human answered, from the result of the agent's call that asked; else "".
+
+    The questions stand in the call.
+    """
+    if result.startswith(_HEADING):
+        return _TITLE.sub("", result.removeprefix(_HEADING)).strip()
+    value = from_json(result) if result.startswith("{") else None
+    answers = value.get(_ANSWERS) if isinstance(value, dict) else None
+    if not isinstance(answers, dict):
+        return ""
+    return "\n".join(words for answer in answers.values() for words in _words_of(answer))
+
+
+def _words_of(answer: object) -> list[str]:
+    """The texts of an answer: a string, a list of them, or such a list under `answers`."""
+    listed = answer.get(_ANSWERS) if isinstance(answer, dict) else answer
+    texts = listed if isinstance(listed, list) else [listed]
+    found = (text.removeprefix(_TYPED_MARK) for text in texts if isinstance(text, str))
+    return [text for text in found if text.strip()]
 
 
 def _typed_within(text: str) -> Iterator[Turn]:

@@ -12,6 +12,7 @@ from tinyllm.documents import Turn
 from tinyllm.formats.blocks import blocks
 from tinyllm.formats.content import (
     Misfit,
+    from_json,
     noise_bytes,
     role_of,
     string_bytes,
@@ -20,6 +21,7 @@ from tinyllm.formats.content import (
     tool_call,
     turns_of,
 )
+from tinyllm.formats.human_words import answers_in
 from tinyllm.formats.injected import Injected
 from tinyllm.formats.messages import CHAT_ROLES
 
@@ -45,6 +47,11 @@ _NOT_ASKED = frozenset({
     "internal_chat_message_metadata_passthrough", "encrypted_content", "server_label",
 })  # fmt: skip
 _RESULTS_OF_CALL = ("output", "outputs", "results", "error")
+# Codex wraps what a command printed into JSON, beside its exit code; and a human's answers to the
+# agent's questions, each in a list of its own.
+_WRAPPED = re.compile(r'\{\s*"(?:output|metadata)"\s*:')
+_WRAPPING = frozenset({"output", "metadata"})
+_ANSWERED = re.compile(r'\{\s*"answers"\s*:\s*\{\s*"[^"\n]{1,200}"\s*:\s*\{\s*"answers"\s*:\s*\[')
 
 # What Codex and its plugins for editors put under role user.
 _CODEX = Injected(
@@ -119,7 +126,7 @@ def item_turns(item: dict[str, Any]) -> list[Turn]:
         return _env(item.get("content"))
     if kind == _RESULT or kind.endswith(_OUTPUT):
         keys = ("output", "result", "tools", "content")
-        return _env(next((item[key] for key in keys if item.get(key) is not None), None))
+        return _result(next((item[key] for key in keys if item.get(key) is not None), None))
     results = [turn for key in _RESULTS_OF_CALL for turn in _env(item.get(key))]
     return [Turn("assistant", _call(item, kind)), *results]
 
@@ -182,6 +189,17 @@ def _texts(item: dict[str, Any]) -> Iterator[str]:
         value = item.get(key)
         for part in value if isinstance(value, list) else [value]:
             yield text_of(part)
+
+
+def _result(content: object) -> list[Turn]:
+    """What came of a call, without what Codex wraps around it."""
+    if isinstance(content, str) and _WRAPPED.match(content):
+        value = from_json(content)
+        if isinstance(value, dict) and isinstance(value.get("output"), str):
+            content = value["output"] if _WRAPPING.issuperset(value) else content
+    elif isinstance(content, str) and _ANSWERED.match(content) and (words := answers_in(content)):
+        return [Turn("user", words)]
+    return _env(content)
 
 
 def _env(content: object) -> list[Turn]:
