@@ -86,6 +86,21 @@ def test_other_agents_in_the_persons_chats_are_the_environment():
     assert speaker(me=("Odalys",), role="assistant") == ("assistant", "role map")
 
 
+def test_the_models_person_is_more_exact_than_a_rule_about_everybody_in_a_role():
+    rule = {"me": ("Odalys",), "role": "user"}
+    assert speaker("*.user=env", by="Odalys", **rule) == ("assistant", "--me")
+    assert speaker("*.user=env", by="Bram", **rule) == ("env", "--relabel")
+
+
+def test_a_rule_about_a_text_goes_before_the_models_person():
+    assert speaker("*.user~^/=env", me=("Odalys",), by="Odalys", text="/start")[0] == "env"
+
+
+def test_a_rule_can_keep_the_agents_of_a_messenger():
+    bot = {"me": ("Odalys",), "name": "discord", "role": "assistant", "by": "WeatherBot"}
+    assert speaker("*.assistant=user", **bot) == ("user", "--relabel")
+
+
 @pytest.mark.parametrize(
     ("rule", "words"),
     [

@@ -69,7 +69,8 @@ class WhoSpeaks:
     rules    `FORMAT.ROLE=ROLE` or `FORMAT.ROLE~REGEX=ROLE`; `*` stands for any format or role;
              the most exact rule that fits applies, the last given of equals
     me       names of the model's person in logs of several people: their turns are the
-             assistant's, and those of agents in messengers the environment's
+             assistant's unless a rule about their text says otherwise, and those of agents in
+             messengers the environment's unless a rule does
     formats  the names that rules may use
 
     Raises UserError for a rule that names no such format or role, or no regular expression.
@@ -84,15 +85,17 @@ class WhoSpeaks:
 
     def __call__(self, name: str, turn: Turn, decided: str) -> tuple[Role | None, str]:
         """The role a turn of format `name` gets, and what decided it."""
+        is_named = bool(self._me and turn.speaker)
+        is_me = is_named and turn.speaker.strip().casefold() in self._me
         if self._rules:
             for rule in self._for(name, turn.role):
-                if rule.text is None or rule.text.search(turn.text):
+                # A name is more exact than a role; a text is more exact than both.
+                if rule.text.search(turn.text) if rule.text is not None else not is_me:
                     return rule.new, "--relabel"
-        if self._me and turn.speaker:
-            if turn.speaker.strip().casefold() in self._me:
-                return "assistant", "--me"
-            if turn.role == "assistant" and name in _MESSENGERS:
-                return "env", "--me"
+        if is_me:
+            return "assistant", "--me"
+        if is_named and turn.role == "assistant" and name in _MESSENGERS:
+            return "env", "--me"
         return turn.role, decided
 
     def _for(self, name: str, role: Role | None) -> list[_Rule]:
