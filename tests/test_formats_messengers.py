@@ -252,6 +252,11 @@ def moment(text: str) -> datetime:
         "2023/12/31 下午10:05 - ",
         "31.12.2023 klo 22.05 - ",
         "2023. 12. 31. 22:05 - ",
+        "2023. 12. 31. 오후 10:05 - ",
+        "[2023. 12. 31. 오후 10:05:00] ",
+        "\u200f31\u200f/12\u200f/2023، 10:05 م - ",
+        "31.12.23 г., 22:05 ч. - ",
+        "31/12/23, 10:05 μ.μ. - ",
         "\u200e[31/12/2023, 22:05:00] ",
         "[31.12.23, 22:05:00] ",
         "[12/31/23, 10:05:00\u202fPM] ",
@@ -394,3 +399,39 @@ def test_other_text_is_no_chat(text: str):
 
 def test_a_record_of_more_than_a_text_is_no_whole_file():
     assert not whatsapp.recognise({"text": "01/05/24, 10:00 - Bram: hi", "id": 1})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Diese Nachricht wurde gelöscht.",
+        "Se eliminó este mensaje.",
+        "Ce message a été supprimé",
+        "Mensagem apagada",
+        "Данное сообщение удалено",
+        "Verpasster Sprachanruf",
+        "此消息已被删除。",
+    ],
+)
+def test_deleted_messages_and_missed_calls_say_nothing_in_any_language(words: str):
+    assert said(f"01/05/24, 10:00 - Bram: {words}\n01/05/24, 10:01 - Teo: hi") == [("Teo", "hi")]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "<This message was edited>",
+        "<Diese Nachricht wurde bearbeitet.>",
+        "<Se editó este mensaje.>",
+        "<Mensagem editada>",
+        "<Сообщение изменено>",
+    ],
+)
+def test_the_mark_of_an_edited_message_goes_in_any_language(mark: str):
+    chat = f"01/05/24, 10:00 - Bram: aye {mark}\n01/05/24, 10:01 - Teo: hi"
+    assert said(chat)[0] == ("Bram", "aye")
+
+
+def test_angle_brackets_that_end_a_message_stay():
+    chat = "01/05/24, 10:00 - Bram: see vector<unsigned int>\n01/05/24, 10:01 - Teo: hi"
+    assert said(chat)[0] == ("Bram", "see vector<unsigned int>")

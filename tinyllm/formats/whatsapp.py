@@ -32,16 +32,16 @@ _IN_TEXT = re.compile("[\u200e\u2066-\u2069]")
 _HEADER = re.compile(
     r"""^[\u200e\u200f\u202a-\u202e\ufeff]*
     (?P<open>\[)?
-    (?P<a>\d{1,4})(?P<sep>[/.-])[ ]?(?P<b>\d{1,2})(?P=sep)[ ]?(?P<c>\d{1,4})[.]?
-    (?P<comma>[,\u060c]?)[^\S\n]+(?:(?:klo|kl\.|um|at|à|às|alle)[^\S\n])?
+    (?P<a>\d{1,4})\u200f?(?P<sep>[/.-])[ ]?(?P<b>\d{1,2})\u200f?(?P=sep)[ ]?(?P<c>\d{1,4})[.]?
+    (?:[ ]?г\.)?(?P<comma>[,\u060c]?)[^\S\n]+(?:(?:klo|kl\.|um|at|à|às|alle)[^\S\n])?
     (?P<before>上午|下午|午前|午後|凌晨|早上|中午|晚上|오전|오후)?[^\S\n]?
     (?P<h>\d{1,2})[:.](?P<m>\d{2})(?:[:.](?P<s>\d{2}))?
-    (?:[^\S\n]?(?P<half>[AaPp])\.?[^\S\n]?[Mm]\.?)?
+    (?:[^\S\n]?(?:(?P<half>[AaPp])\.?[^\S\n]?[Mm]\.?|(?P<sign>[صم]|[πμ]\.μ\.)|ч\.))?
     (?:(?P<close>\])[^\S\n]?|[^\S\n](?P<dash>[-–])[^\S\n]|:[^\S\n])
     """,
     re.VERBOSE | re.MULTILINE,
 )
-_AFTERNOON = frozenset({"下午", "午後", "中午", "晚上", "오후"})
+_AFTERNOON = frozenset({"下午", "午後", "中午", "晚上", "오후", "م", "μ.μ."})
 _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST = "ymd", "dmy", "mdy"
 _LOG_LEVELS = frozenset(
     {"trace", "debug", "info", "notice", "warn", "warning", "error", "fatal", "critical"}
@@ -51,7 +51,10 @@ _LOG_LEVELS = frozenset(
 # opens with U+200E or is in angle brackets whatever the language.
 _BRACKETED = re.compile(r"<[^<>\n]*(?:[^\x00-\x7f]|[ :])[^<>\n]*>")
 _MARKED = re.compile("\u200e<[^<>\n]*>")
-_EDITED = " <This message was edited>"
+_EDITED = re.compile(
+    r"\s?<[^<>\n]{0,40}(?:edited|bearbeitet|edit[óa]|modifi[ée]|modificato|bewerkt|изменено|"
+    r"düzenlendi|edytowan|redigera|diedit|編集|编辑|編輯|수정)[^<>\n]{0,20}>\Z"
+)
 _FILE = re.compile(
     r"\S[^\n]*\.\w{2,5} \((?:file attached|Datei angehängt|archivo adjunto|fichier joint|"
     r"arquivo anexado|file allegato|bestand bijgevoegd|файл добавлен|קובץ מצורף)\)"
@@ -61,6 +64,24 @@ _PLACEHOLDERS = frozenset({
     "document omitted", "contact card omitted", "video note omitted",
     "this message was deleted", "you deleted this message", "missed voice call",
     "missed video call", "waiting for this message. this may take a while", "null",
+    "diese nachricht wurde gelöscht", "du hast diese nachricht gelöscht",
+    "verpasster sprachanruf", "verpasster videoanruf",
+    "se eliminó este mensaje", "este mensaje fue eliminado", "eliminaste este mensaje",
+    "llamada perdida", "videollamada perdida",
+    "ce message a été supprimé", "vous avez supprimé ce message",
+    "appel vocal manqué", "appel vidéo manqué",
+    "mensagem apagada", "esta mensagem foi apagada", "você apagou esta mensagem",
+    "apagou esta mensagem", "chamada de voz perdida", "chamada de vídeo perdida",
+    "questo messaggio è stato eliminato", "hai eliminato questo messaggio",
+    "dit bericht is verwijderd", "dit bericht werd verwijderd", "je hebt dit bericht verwijderd",
+    "u hebt dit bericht verwijderd",
+    "данное сообщение удалено", "это сообщение удалено", "вы удалили данное сообщение",
+    "bu mesaj silindi", "bu mesajı sildiniz", "ta wiadomość została usunięta",
+    "pesan ini telah dihapus", "anda telah menghapus pesan ini",
+    "このメッセージは削除されました", "このメッセージを削除しました",
+    "此消息已被删除", "你删除了此消息", "已刪除此訊息", "你已刪除此訊息",
+    "삭제된 메시지입니다", "이 메시지를 삭제했습니다",
+    "تم حذف هذه الرسالة", "حذفت هذه الرسالة", "הודעה זו נמחקה", "מחקת הודעה זו",
 })  # fmt: skip
 
 
@@ -117,14 +138,15 @@ def _is_export_style(header: re.Match[str], beginning: str) -> bool:
     """False for what other programs' logs look like.
 
     iOS tells the seconds and Android doesn't; only in a chat does a date that opens with the year,
-    as most logs have it, have a comma behind it or WhatsApp's own mark near by.
+    as most logs have it, have a comma behind it, half of the day told or WhatsApp's own mark near.
     """
     if header["dash"]:
         if header["open"] or header["s"]:
             return False
     elif bool(header["open"]) != bool(header["close"]) or not header["s"]:
         return False
-    return len(header["a"]) < 4 or bool(header["comma"] or header["dash"]) or _MARK in beginning
+    is_chats = header["comma"] or header["dash"] or header["before"] or _MARK in beginning
+    return len(header["a"]) < 4 or bool(is_chats)
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -176,12 +198,14 @@ def _said(text: str) -> str:
         text = "\n".join(line for line in text.split("\n") if not line.startswith(_MARK))
     if not text.isascii():
         text = _IN_TEXT.sub("", text)
-    text = text.strip().removesuffix(_EDITED)
+    text = text.strip()
+    if text.endswith(">"):
+        text = _EDITED.sub("", text)
     if text.startswith("<") or ")" in text:
         first, _, rest = text.partition("\n")
         if _BRACKETED.fullmatch(first) or _FILE.fullmatch(first):
             return rest.strip()
-    return "" if text.rstrip(".").lower() in _PLACEHOLDERS else text
+    return "" if text.rstrip(".。").lower() in _PLACEHOLDERS else text
 
 
 def _order(headers: Sequence[re.Match[str]]) -> str:
@@ -214,10 +238,10 @@ def _time(header: re.Match[str], order: str) -> float | None:
     """A message's time as seconds since 1970, the phone's clock taken for UTC; None if none."""
     numbers = header.group("a", "b", "c")
     year, month, day = (int(numbers[order.index(part)]) for part in _YEAR_FIRST)
-    half, before = header.group("half", "before")
+    half, told = header["half"], header["before"] or header["sign"]
     hour = int(header["h"])
-    if half or before:
-        hour = hour % 12 + 12 * (half in ("p", "P") or before in _AFTERNOON)
+    if half or told:
+        hour = hour % 12 + 12 * (half in ("p", "P") or told in _AFTERNOON)
     minute, second = int(header["m"]), int(header["s"] or 0)
     if year < 100:
         year += 2000
