@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,3 +122,52 @@ def test_tokens_are_a_column_only_where_they_were_counted():
     ledger.format("openai_chat").documents = 1
     assert "tokens" not in page(ledger, "voice")
     assert "~1,234" in page(ledger, "voice", {"openai_chat": "~1,234"})
+
+
+def table_of(name: str, decided: dict[str, dict[str, int]], *speakers: str) -> str:
+    """The table of one format, in which these spoke."""
+    ledger = Ledger()
+    tally = ledger.format(name)
+    for by, roles in decided.items():
+        tally.decided[by].update(roles)
+    for speaker in speakers:
+        tally.speak(speaker)
+    return page(ledger, "voice")
+
+
+def test_a_chat_of_people_asks_who_the_model_is():
+    table = table_of("whatsapp", {"names of people": {"user": 2}}, "Bram", "Odalys")
+    assert "nobody here speaks as the model: --me NAME says who does, of Bram (1), Odal" in table
+
+
+def test_where_only_a_bot_speaks_as_the_model_the_people_are_named():
+    table = table_of("discord", {"isBot": {"user": 1, "assistant": 1}}, "Bram", "GaleBot")
+    assert "only bots speak as the model here: --me NAME says who does, of Bram (1)" in table
+
+
+@pytest.mark.parametrize(
+    ("name", "decided"),
+    [
+        ("discord", {"--me": {"assistant": 1, "env": 1}, "isBot": {"user": 1}}),
+        ("flat_message", {"role map": {"assistant": 1, "user": 1}}),
+        ("sillytavern", {"is_user": {"assistant": 1, "user": 1}}),
+    ],
+)
+def test_where_somebody_is_the_model_nothing_is_asked(name, decided):
+    assert "!" not in table_of(name, decided, "Bram", "Odalys")
+
+
+def test_names_past_the_fifth_are_counted():
+    table = table_of("whatsapp", {"names of people": {"user": 7}}, *"ABCDEFG")
+    assert "E (1) and 2 more" in table
+
+
+def test_a_story_without_names_is_no_persons_chat():
+    decided = {"--me": {"assistant": 1}, "instruct tags": {"assistant": 1, "user": 1}}
+    assert "!" not in table_of("koboldai", decided, "Odalys")
+
+
+def test_a_character_that_stays_the_model_beside_the_users_person_is_told():
+    decided = {"--me": {"assistant": 1}, "is_user": {"assistant": 1}}
+    table = table_of("sillytavern", decided, "Odalys", "Rook")
+    assert "--relabel sillytavern.assistant=user makes people of them" in table

@@ -1,7 +1,6 @@
 """The ledger as a page that a person can read at once."""
 
 import os
-from collections import Counter
 from collections.abc import Mapping
 
 from tinyllm.ledger import (
@@ -13,6 +12,7 @@ from tinyllm.ledger import (
     counted,
     most_common,
 )
+from tinyllm.scopes import BOTS_BESIDE_PEOPLE
 
 SHOWN_DETAILS = 8
 SHOWN_SHAPES = 20
@@ -94,7 +94,7 @@ def _format_lines(ledger: Ledger, scope: str, tokens: Mapping[str, str]) -> list
         decided = [f"{by}: {_roles(roles)}" for by, roles in sorted(tally.decided.items())]
         if decided:
             lines.append(f"{_INDENT}who speaks by {'; '.join(decided)}")
-        lines += [f"{_INDENT}{hint}" for hint in _hints(tally, scope)]
+        lines += [f"{_INDENT}{hint}" for hint in _hints(name, tally, scope)]
     return lines
 
 
@@ -102,25 +102,43 @@ def _roles(roles: ByRole) -> str:
     return ", ".join(f"{role} {count:,}" for role, count in sorted(roles.items()))
 
 
-def _hints(tally: FormatTally, scope: str) -> list[str]:
+def _hints(name: str, tally: FormatTally, scope: str) -> list[str]:
     """What the user can do where a scope leaves a format empty, or nobody is the model's person."""
     hints = []
     others = tally.scopes
     if scope not in others and others:
         keeping = ", ".join(
-            f"--scope {name} would keep {counted(count, 'document')}"
-            for name, count in others.items()
+            f"--scope {other} would keep {counted(count, 'document')}"
+            for other, count in others.items()
         )
         hints.append(f"! nothing of it is in scope {scope}: {keeping}")
-    roles: ByRole = Counter()
-    for found in tally.decided.values():
-        roles.update(found)
-    if tally.speakers and not roles["assistant"]:
-        names = ", ".join(
-            f"{name} ({count:,})" for name, count in tally.speakers.most_common(SHOWN_SPEAKERS)
+    agents = {by for by, roles in tally.decided.items() if roles["assistant"]}
+    if not tally.speakers:
+        return hints
+    if not agents:
+        hints.append(f"! nobody here speaks as the model: {_say_who(tally)}")
+    elif name in BOTS_BESIDE_PEOPLE and agents.isdisjoint({"--me", "--relabel"}):
+        hints.append(f"! only bots speak as the model here: {_say_who(tally)}")
+    elif "--me" in agents and len(agents) > 1 and _all_have_names(tally):
+        hints.append(
+            "! others than those of --me speak as the model too: "
+            f"--relabel {name}.assistant=user makes people of them"
         )
-        hints.append(f"! nobody here speaks as the model: --me NAME says who does, of {names}")
     return hints
+
+
+def _all_have_names(tally: FormatTally) -> bool:
+    """True if each turn of people and agents has a speaker's name, and no rule changed one."""
+    spoken = sum(roles["assistant"] + roles["user"] for roles in tally.decided.values())
+    return "--relabel" not in tally.decided and tally.speakers.total() >= spoken
+
+
+def _say_who(tally: FormatTally) -> str:
+    names = ", ".join(
+        f"{name} ({count:,})" for name, count in tally.speakers.most_common(SHOWN_SPEAKERS)
+    )
+    more = len(tally.speakers) - SHOWN_SPEAKERS
+    return f"--me NAME says who does, of {names}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def _secret_lines(ledger: Ledger) -> list[str]:

@@ -22,6 +22,8 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 # Formats in which people talk, and agents among them are other people's.
 _MESSENGERS = frozenset({"discord", "telegram", "flat_message"})
+# Of these, the ones whose only agents are bots beside the people.
+BOTS_BESIDE_PEOPLE = frozenset({"discord", "telegram"})
 _ANY = "*"
 _EXAMPLE = "openai_chat.user=env, or openai_chat.user~^\\[cron\\]=env"
 
