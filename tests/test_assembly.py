@@ -308,6 +308,12 @@ def test_a_record_without_speech_is_told_apart_from_markup():
     assert ledger.fates["noise removed"].bytes == 30
 
 
+def test_words_that_others_were_chosen_over_are_noise_of_their_own_kind():
+    _, ledger = assemble([said(("user", "hi"), noise=30, unchosen=20)], [said(noise=5, unchosen=5)])
+    kinds = {name: part.bytes for name, part in ledger.fates["noise removed"].details.items()}
+    assert kinds == {"stands twice, or encoded": 10, "not the chosen answer": 25}
+
+
 def test_noise_is_what_cleaning_took_and_what_the_format_named():
     _, ledger = assemble([said(("user", f"see {UUID}"), noise=10)])
     found = {fate: tally.bytes for fate, tally in ledger.fates.items()}

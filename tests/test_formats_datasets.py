@@ -64,7 +64,8 @@ def test_a_system_prompt_and_earlier_pairs_come_first():
 def test_of_several_outputs_the_first_is_said_and_the_others_are_noise():
     record = {"instruction": "Which wind?", "output": ["North-east.", "I hate wind."]}
     assert parsed(alpaca, record).turns == (U, A)
-    assert parsed(alpaca, record).noise == len("I hate wind.")
+    found = parsed(alpaca, record)
+    assert found.noise == found.unchosen == len("I hate wind.")
 
 
 def test_a_filled_template_beside_the_output_is_noise():
@@ -195,7 +196,8 @@ def test_of_two_answers_the_chosen_one_is_said(record: dict[str, Any]):
 
 def test_the_rejected_answer_is_noise():
     record = {"prompt": "Which wind?", "chosen": "North-east.", "rejected": "Who cares."}
-    assert parsed(preference, record).noise == len("Who cares.")
+    found = parsed(preference, record)
+    assert found.noise == found.unchosen == len("Who cares.")
 
 
 def test_a_prompt_that_the_chosen_conversation_repeats_is_noise():
@@ -220,7 +222,7 @@ def test_a_conversation_judged_good_is_said_and_one_judged_bad_is_noise(judged: 
     assert parsed(preference, judged | {"label": True}).turns == (U, A)
     bad = parsed(preference, judged | {"label": False})
     assert bad.turns == ()
-    assert bad.noise >= len(U.text + A.text)
+    assert bad.noise == bad.unchosen >= len(U.text + A.text)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_the_current_branch_is_followed_and_the_others_are_noise():
         "Five metres.",
         "Thanks",
     ]
-    assert parsed.noise == len("text") + len("Four metres.")
+    assert parsed.noise == parsed.unchosen == len("text") + len("Four metres.")
 
 
 @pytest.mark.parametrize("current", [None, "gone"])
@@ -233,7 +233,7 @@ EDITED = (
 def test_messages_on_a_branch_that_was_left_are_noise():
     parsed = claude(*EDITED)
     assert [turn.text for turn in parsed.turns] == ["How deep?", "Five."]
-    assert parsed.noise == len("text") * 2 + len("Four.") + len("Sure?")
+    assert parsed.noise == parsed.unchosen == len("text") * 2 + len("Four.") + len("Sure?")
 
 
 def test_the_leaf_that_the_export_names_ends_the_branch():

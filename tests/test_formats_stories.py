@@ -42,6 +42,7 @@ def test_the_chosen_swipe_is_the_message_and_all_swipes_are_noise():
     parsed = tavern(mes="Ahoy", swipes=["Hello", "Ahoy"], swipe_id=1)
     assert [turn.text for turn in parsed.turns] == ["Ahoy"]
     assert parsed.noise == len("HelloAhoy")
+    assert parsed.unchosen == len("Hello")
 
 
 def test_a_characters_reasoning_goes_before_its_words():

@@ -26,6 +26,7 @@ _THREAD_OVERHEAD_BYTES = 1 << 10
 _TURN_OVERHEAD_BYTES = 200
 _EARLIER_STATE = "earlier state"
 _STANDS_TWICE = "stands twice, or encoded"
+_UNCHOSEN = "not the chosen answer"
 _ENCODED = "ids, escapes, base64"
 _SECRETS = "secrets"
 
@@ -180,7 +181,7 @@ class Assembler:
             ):
                 open_thread.message = open_thread.part = None
             if parsed.noise:
-                self._book_split(record, {_STANDS_TWICE: parsed.noise}, [], rest="no speech")
+                self._book_split(record, _noise_of(parsed), [], rest="no speech")
             else:
                 self._ledger.book("no speech", record.size, record.line)
             return ()
@@ -285,7 +286,7 @@ class Assembler:
                 tally.decide(by, role)
                 if turn.speaker:
                     tally.speak(turn.speaker)
-        return turns, {_STANDS_TWICE: parsed.noise, _ENCODED: encoded, _SECRETS: secret}
+        return turns, {**_noise_of(parsed), _ENCODED: encoded, _SECRETS: secret}
 
     def _book_split(
         self, record: Record, noise: dict[str, int], weights: list[int], rest: Fate
@@ -348,6 +349,11 @@ class Assembler:
     ) -> None:
         self._ledger.book(fate, size, line, role_name(role))
         self._ledger.format(thread.draft.format).leave_out(fate, [role])
+
+
+def _noise_of(parsed: Parsed) -> dict[str, int]:
+    """The bytes of noise that a format named, by kind."""
+    return {_STANDS_TWICE: parsed.noise - parsed.unchosen, _UNCHOSEN: parsed.unchosen}
 
 
 def _weight(piece: Parsed) -> int:

@@ -28,7 +28,8 @@ FATES: dict[Fate, str] = {
     "kept": "text of the documents that are trained on",
     "out of scope": "turns that the scope leaves out",
     "duplicate": "said before: documents, system prompts, repeated records",
-    "noise removed": "secrets, ids, terminal escapes, base64, text that stands twice in a record",
+    "noise removed": "secrets, ids, terminal escapes, base64, text that stands twice in a record, "
+    "answers that were not chosen",
     "no speech": "records in which nobody speaks: progress, snapshots, headers",
     "markup": "JSON syntax, keys and fields around the speech",
     "blank": "empty lines and files",

@@ -48,8 +48,9 @@ def parse(record: dict[str, Any]) -> Parsed:
         turns += with_reasoning(record, [Turn("assistant", answer)])
     filled = record.get(_FILLED_TEMPLATE)
     repeated = filled if isinstance(filled, str) and answer in filled else None
-    noise = string_bytes(answers[1:]) + string_bytes(repeated)
-    return Parsed((*before_prompt(record), *turns), noise=noise)
+    others = string_bytes(answers[1:])
+    noise = others + string_bytes(repeated)
+    return Parsed((*before_prompt(record), *turns), noise=noise, unchosen=others)
 
 
 def _output(record: dict[str, Any]) -> list[str] | None:

@@ -72,7 +72,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         turns += _turns(nodes[name].get("message"), started=bool(turns))
     left = nodes.keys() - set(path)
     noise = sum(string_bytes(_content(nodes[name].get("message"))) for name in left)
-    return Parsed(tuple(_answers_joined(turns)), noise=noise)
+    return Parsed(tuple(_answers_joined(turns)), noise=noise, unchosen=noise)
 
 
 def _path(nodes: Mapping[str, dict[str, Any]], current: object) -> list[str]:

@@ -51,12 +51,12 @@ def parse(record: dict[str, Any]) -> Parsed:
     if not isinstance(listed, list):
         raise Misfit
     turns: list[Turn] = []
-    noise = 0
+    noise = unchosen = 0
     left = _left(members(listed), record.get("current_leaf_message_uuid"))
     for message in members(listed):
         role = role_of(message.get("sender"), _SENDERS)
         if _uuid(message) in left:
-            noise += string_bytes(message.get("content")) + string_bytes(message.get("text"))
+            unchosen += string_bytes(message.get("content")) + string_bytes(message.get("text"))
             continue
         turns += _attached(message)
         said = turns_of(message.get("content"), role)
@@ -65,7 +65,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         elif isinstance(message.get("text"), str):
             said = merge([Turn(role, _UNSUPPORTED.sub("", message["text"]).strip())])
         turns += said
-    return Parsed(tuple(turns), noise=noise)
+    return Parsed(tuple(turns), noise=noise + unchosen, unchosen=unchosen)
 
 
 def _left(messages: list[dict[str, Any]], leaf: object) -> set[str]:

@@ -48,6 +48,8 @@ class Parsed:
     time      seconds since the epoch; a thread is cut where two records lie over 4 hours apart
     noise     bytes of UTF-8 text in the record that repeat its speech or are machine noise
               (results stored twice, encrypted or signed blobs); the reader books them as noise
+    unchosen  how many of these bytes are words that others were chosen over: rejected answers,
+              branches that were left
     change    what the record does to a value that the records of its file build up: the value is
               read where the file ends, and what this record says by itself only where there is
               no such value
@@ -65,6 +67,7 @@ class Parsed:
     identity: str | None = None
     time: float | None = None
     noise: int = 0
+    unchosen: int = 0
     change: Change | None = None
 
 

@@ -44,7 +44,8 @@ def parse(record: dict[str, Any]) -> Parsed:
     if known is not None:
         judged = _without_label(record)
         if not record[_LABEL]:
-            return Parsed(noise=string_bytes(judged))
+            size = string_bytes(judged)
+            return Parsed(noise=size, unchosen=size)
         parsed = known.parse(judged)
         if not isinstance(parsed, Parsed):
             raise Misfit
@@ -54,12 +55,15 @@ def parse(record: dict[str, Any]) -> Parsed:
         raise Misfit
     chosen, rejected = sides
     answer = answer_turns(chosen)
-    noise = side_noise(chosen) + string_bytes(rejected)
+    unchosen = string_bytes(rejected)
+    noise = side_noise(chosen) + unchosen
     if any(turn.role == "user" for turn in answer):  # the whole conversation, prompt included
         before = [] if answer[0].role == "system" else before_prompt(record)
         prompt = next((record[key] for key in _PROMPT_KEYS if key in record), None)
-        return Parsed((*before, *answer), noise=noise + string_bytes(prompt))
-    return Parsed((*before_prompt(record), *_prompt(record), *answer), noise=noise)
+        noise += string_bytes(prompt)
+        return Parsed((*before, *answer), noise=noise, unchosen=unchosen)
+    turns = (*before_prompt(record), *_prompt(record), *answer)
+    return Parsed(turns, noise=noise, unchosen=unchosen)
 
 
 def _prompt(record: dict[str, Any]) -> list[Turn]:

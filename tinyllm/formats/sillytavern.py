@@ -62,6 +62,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         thread="",
         identity=_identity(record, name, text),
         noise=string_bytes(again),
+        unchosen=_unchosen(record.get("swipes"), text),
     )
 
 
@@ -75,6 +76,12 @@ def _role(record: dict[str, Any], extra: dict[str, Any]) -> Role:
     if is_hidden and not any(record.get(key) for key in _GENERATED):
         return "env"
     return "assistant"
+
+
+def _unchosen(swipes: object, text: str) -> int:
+    """Bytes of the swipes that were not chosen."""
+    listed = swipes if isinstance(swipes, list) else []
+    return string_bytes([swipe for swipe in listed if isinstance(swipe, str) and swipe != text])
 
 
 def _identity(record: dict[str, Any], name: str | None, text: str) -> str | None:
