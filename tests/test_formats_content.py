@@ -42,8 +42,8 @@ def test_a_value_that_is_no_text_is_kept_as_json():
     assert turns_of(7, "user") == [Turn("user", "7")]
 
 
-@pytest.mark.parametrize("kind", ["reasoning", "thinking"])
-@pytest.mark.parametrize("key", ["thinking", "text", "value"])
+@pytest.mark.parametrize("kind", ["reasoning", "thinking", "think"])
+@pytest.mark.parametrize("key", ["thinking", "think", "text", "value"])
 def test_reasoning_parts_are_marked(kind: str, key: str):
     assert turns_of([{"type": kind, key: " hm "}], "assistant") == [
         Turn("assistant", "<think>hm</think>")

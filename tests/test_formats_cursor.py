@@ -99,6 +99,13 @@ def test_a_conversation_holds_its_bubbles_or_only_their_ids():
     assert parsed(headers).turns == ()
 
 
+def test_the_agents_bubbles_that_follow_each_other_are_one_turn():
+    thought, words = bubble(2, thinking={"text": "Where?"}), bubble(2, "Eight.")
+    record = {"composerId": "c", "conversation": [bubble(1, "gulls?"), thought, words]}
+    assert said(record)[1:] == [("assistant", "<think>Where?</think>\n\nEight.")]
+    assert [parsed(one).joins for one in (bubble(1, "gulls?"), thought, words)] == [0, 1, 1]
+
+
 def test_each_tab_is_a_conversation():
     tabs = [{"bubbles": [{"type": "user", "text": "a"}, {"type": "ai", "rawText": "b"}]}] * 2
     both = cursor.parse({"tabs": tabs})

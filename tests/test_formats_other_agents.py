@@ -301,6 +301,26 @@ def test_messages_of_the_command_line_before_it_are_read(tmp_path: Path):
     ]
 
 
+def test_the_command_lines_context_is_one_document_with_its_system_prompt(tmp_path: Path):
+    records = [
+        {"role": "_system_prompt", "content": "You are it."},
+        {"role": "_checkpoint", "id": 0},
+        {"role": "user", "content": [{"type": "text", "text": "<system>CHECKPOINT 0</system>"}]},
+        {"role": "user", "content": "which files?"},
+        {"role": "assistant", "content": [{"type": "think", "think": "list"}], "tool_calls": [
+            {"id": "c", "function": {"name": "ls", "arguments": '{"path": "."}'}},
+        ]},
+        {"role": "tool", "content": "a.txt", "tool_call_id": "c"},
+        {"role": "_usage", "token_count": 9},
+        {"role": "assistant", "content": "One."},
+    ]  # fmt: skip
+    assert documents(tmp_path, records) == [
+        "<|system|>You are it.<|end|><|env|><system>CHECKPOINT 0</system><|end|>"
+        f"<|user|>which files?<|end|><|assistant|><think>list</think>\n\n{CALL}<|end|>"
+        "<|env|>a.txt<|end|><|assistant|>One.<|end|>"
+    ]
+
+
 @pytest.mark.parametrize(
     "record",
     [

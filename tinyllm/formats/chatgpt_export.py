@@ -6,17 +6,16 @@ of exports from 2023 on.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from tinyllm.documents import Role, Turn
 from tinyllm.formats.content import (
     SEPARATOR,
     Misfit,
+    answers_joined,
     first_text,
     from_json,
-    merge,
     role_of,
     string_bytes,
     think,
@@ -72,7 +71,7 @@ def parse(record: dict[str, Any]) -> Parsed:
         turns += _turns(nodes[name].get("message"), started=bool(turns))
     left = nodes.keys() - set(path)
     noise = sum(string_bytes(_content(nodes[name].get("message"))) for name in left)
-    return Parsed(tuple(_answers_joined(turns)), noise=noise, unchosen=noise)
+    return Parsed(tuple(answers_joined(turns)), noise=noise, unchosen=noise)
 
 
 def _path(nodes: Mapping[str, dict[str, Any]], current: object) -> list[str]:
@@ -186,15 +185,6 @@ def _widget_words(mark: re.Match[str]) -> str:
     if not isinstance(words, str) or not words:
         return ""
     return " " + words if mark[0].startswith(" ") else words
-
-
-def _answers_joined(turns: Iterable[Turn]) -> list[Turn]:
-    """The reasoning, calls and words that follow each other are one turn of the assistant."""
-    joined: list[Turn] = []
-    for answers, group in groupby(turns, key=lambda turn: turn.role == "assistant"):
-        following = list(group)
-        joined += merge(following) if answers else following
-    return joined
 
 
 def _mapping(value: object) -> dict[str, Any]:

@@ -8,6 +8,7 @@ open their text with line ends where reasoning or a call went before; those are 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from itertools import groupby
 from typing import Any
 
 from tinyllm.documents import Role, Turn
@@ -16,12 +17,12 @@ from tinyllm.formats.parsed import Parsed
 SEPARATOR = "\n\n"
 _LINE_ENDS = "\r\n"
 
-_THOUGHTS = frozenset({"thinking", "reasoning"})
+_THOUGHTS = frozenset({"thinking", "reasoning", "think"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "server_tool_use", "mcp_tool_use"})
 _RESULT = "tool_result"  # also the end of `web_search_tool_result` and its like
 _MEDIA = frozenset({"image", "image_url", "input_image", "audio", "input_audio", "video", "file"})
 _TEXT_KEYS = ("text", "value", "content", "refusal")
-_THOUGHT_KEYS = ("thinking", "reasoning", *_TEXT_KEYS)
+_THOUGHT_KEYS = ("thinking", "reasoning", "think", *_TEXT_KEYS)
 _ARGUMENT_KEYS = ("arguments", "input", "args", "parameters")
 # Signatures, encrypted reasoning, and what carries the bytes of images and files.
 _NOISE_KEYS = ("signature", "encrypted_content", "data", "source", "image_url")
@@ -149,6 +150,15 @@ def merge(turns: Iterable[Turn]) -> list[Turn]:
         else:
             merged.append(turn)
     return merged
+
+
+def answers_joined(turns: Iterable[Turn]) -> list[Turn]:
+    """The reasoning, calls and words that follow each other are one turn of the assistant."""
+    joined: list[Turn] = []
+    for answers, group in groupby(turns, key=lambda turn: turn.role == "assistant"):
+        following = list(group)
+        joined += merge(following) if answers else following
+    return joined
 
 
 def join(text: str, part: str) -> str:

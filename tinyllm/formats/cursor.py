@@ -13,6 +13,7 @@ from tinyllm.documents import Role, Turn
 from tinyllm.formats.blocks import split
 from tinyllm.formats.content import (
     Misfit,
+    answers_joined,
     first_text,
     merge,
     noise_bytes,
@@ -153,7 +154,9 @@ def _conversation(bubbles: list[Any], thread: str | None = None) -> Parsed:
             raise Misfit
         turns += _bubble(bubble)
         noise += string_bytes(bubble.get("richText"))
-    return Parsed(tuple(turns), "kind of bubble", thread=thread, noise=noise)
+    turns = answers_joined(turns)
+    joins = thread is not None and bool(turns) and turns[0].role == "assistant"
+    return Parsed(tuple(turns), "kind of bubble", thread=thread, joins=joins, noise=noise)
 
 
 def _bubble(bubble: dict[str, Any]) -> list[Turn]:

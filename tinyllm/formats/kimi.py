@@ -2,6 +2,7 @@
 
 Lines are `type` and `time` (Kimi Code), or `timestamp` and a `message` of `type` and `payload`
 (Kimi CLI before it). A prompt is written as it is given, and again as it enters the context.
+Kimi CLI's `context.jsonl` has bare messages, and beside them lines of roles that open with `_`.
 Source: https://github.com/MoonshotAI/kimi-code and https://github.com/MoonshotAI/kimi-cli
 (src/kimi_cli/wire/types.py).
 """
@@ -25,7 +26,7 @@ from tinyllm.formats.messages import CHAT_ROLES
 from tinyllm.formats.parsed import Parsed
 
 NAME = "kimi"
-KEYS = frozenset({"type", "message"})
+KEYS = frozenset({"type", "message", "role"})
 
 _THREAD = ""  # a file is an agent's session
 _PROMPTS = frozenset({"turn.prompt", "turn.steer"})
@@ -40,6 +41,10 @@ _FAMILIES = frozenset({
     "subagent", "session", "hook", "file", "shell", "step",
 })  # fmt: skip
 _SHAPELESS = frozenset({"metadata", "forked"})
+# Of the command line's context: what it tells the model, marks to go back to, and counters.
+_SYSTEM_PROMPT = "_system_prompt"
+_OWN_ROLES = frozenset({_SYSTEM_PROMPT, "_checkpoint", "_usage"})
+_CHECKPOINT = "<system>CHECKPOINT "
 _INJECTED = Injected(
     names=[r"system-reminder|system|git-context|notification|[a-z]+(?:-[a-z]+)*-context"]
 )
@@ -48,7 +53,7 @@ _INJECTED = Injected(
 def recognise(record: dict[str, Any]) -> bool:
     kind = record.get("type")
     if not isinstance(kind, str):
-        return _is_wire(record)
+        return _is_wire(record) or _is_context(record)
     if kind in _SHAPELESS:
         return "protocol_version" in record or set(record) == {"type", "time"}
     family, dot, _ = kind.partition(".")
@@ -57,6 +62,10 @@ def recognise(record: dict[str, Any]) -> bool:
 
 @unfit_is_unknown
 def parse(record: dict[str, Any]) -> Parsed:
+    if "role" in record:
+        role: Role = "system" if record["role"] == _SYSTEM_PROMPT else "env"
+        turns = turns_of(record.get("content"), role)
+        return Parsed(tuple(turns), thread=_THREAD, family="bare_message")
     if "type" not in record:
         return _wire(record["message"]) if _is_wire(record) else Parsed()
     kind = record["type"]
@@ -77,6 +86,16 @@ def _is_wire(record: dict[str, Any]) -> bool:
     if not isinstance(message, dict) or "timestamp" not in record or len(record) != 2:
         return False
     return isinstance(message.get("type"), str) and "payload" in message
+
+
+def _is_context(record: dict[str, Any]) -> bool:
+    role = record.get("role")
+    if role != "user":
+        return isinstance(role, str) and role in _OWN_ROLES
+    content = record.get("content")
+    part = content[0] if isinstance(content, list) and content else content
+    text = part.get("text") if isinstance(part, dict) else part
+    return isinstance(text, str) and text.startswith(_CHECKPOINT)
 
 
 def _wire(message: dict[str, Any]) -> Parsed:
