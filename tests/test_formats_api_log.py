@@ -116,6 +116,15 @@ def test_items_of_the_responses_interface_have_their_speakers():
     assert parsed({"request_body": listed, "response_body": {"output": output}}).turns == (S, U, A)
 
 
+def test_items_may_follow_a_message_without_a_type_and_stand_in_the_record_itself():
+    call = {"type": "function_call", "call_id": "c", "name": "wind", "arguments": "{}"}
+    found = {"type": "function_call_output", "call_id": "c", "output": "NE"}
+    output = [{"type": "message", "role": "assistant", "content": [{"text": "North-east."}]}]
+    asked, called, result, said = parsed({"input": [ASKED, call, found], "output": output}).turns
+    assert (asked, result, said) == (U, Turn("env", "NE"), A)
+    assert called.role == "assistant"
+
+
 # --- batches, traces, answers alone -------------------------------------------------------------
 
 

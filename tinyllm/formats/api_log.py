@@ -173,6 +173,8 @@ def _request_body(value: object) -> dict[str, Any] | None:
         return inner if isinstance(inner, dict) else body
     if isinstance(body, dict):
         return body
+    if isinstance(body, list) and are_items(body) and not all("role" in item for item in body):
+        return {"input": body}
     return {"messages": body} if message_list(body) is not None else None
 
 
