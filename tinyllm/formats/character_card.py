@@ -63,7 +63,7 @@ def parse(record: dict[str, Any]) -> list[Parsed] | None:
 def _documents(card: Mapping[str, Any]) -> Iterator[list[Turn]]:
     """The turns of each document of a card. Raises Misfit."""
     name = " ".join(_strings(card, _NAME_KEYS)[:1]).strip()
-    prompt = [_expanded(text, name) for text in _strings(card, _PROMPT_KEYS)]
+    prompt = [_expanded(text, name).strip() for text in _strings(card, _PROMPT_KEYS)]
     opening = [_expanded(text, name) for text in _strings(card, _OPENING_KEYS)]
     yield merge([
         Turn("system", SEPARATOR.join(filter(str.strip, prompt))),
