@@ -118,6 +118,13 @@ def test_instructions_of_old_exports_stand_in_the_metadata():
     assert parsed.turns == (Turn("system", "I keep a lock.\n\nBe brief."),)
 
 
+def test_instructions_that_stand_in_both_places_are_said_once():
+    context = {"content_type": "user_editable_context", "user_profile": "About: I keep a lock."}
+    data = {"about_user_message": "I keep a lock."}
+    parsed = chatgpt(node("0", "user", context, metadata={"user_context_message_data": data}))
+    assert parsed.turns == (Turn("system", "About: I keep a lock."),)
+
+
 def test_what_the_program_puts_in_under_user_or_system_is_not_the_humans():
     hidden = {"is_visually_hidden_from_conversation": True}
     parsed = chatgpt(

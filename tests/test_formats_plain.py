@@ -32,6 +32,7 @@ def test_a_string_without_a_speaker_is_a_plain_document(key: str):
         {"request": {}, "text": "t"},
         {"id": "1", "metadata": {}},
         {"message": "this"},
+        {"conversation_id": "c", "rating": "thumbsUp", "content": "{}"},
     ],
 )
 def test_a_record_in_which_somebody_speaks_is_no_plain_text(record: dict[str, Any]):

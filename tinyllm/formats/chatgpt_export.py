@@ -125,9 +125,10 @@ def _context(content: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     """Standing context that a message carries: the user's instructions, the model's memory."""
     kind = content.get("content_type")
     keys = _CONTEXTS.get(kind, ()) if isinstance(kind, str) else ()
-    old = _mapping(metadata.get("user_context_message_data"))
     texts = [first_text(content, (key,)) for key in keys]
-    texts += [first_text(old, (key,)) for key in _OLD_CONTEXT]
+    if not any(texts):  # exports of a time have the same instructions in both places
+        old = _mapping(metadata.get("user_context_message_data"))
+        texts = [first_text(old, (key,)) for key in _OLD_CONTEXT]
     return SEPARATOR.join(filter(None, texts))
 
 

@@ -16,7 +16,7 @@ _SPEAKER_KEYS = frozenset({
     "conversations", "conversation", "turns", "history", "trajectory", "traj", "mapping",
     "prompt", "completion", "request", "response", "instruction", "output", "chosen", "rejected",
     "payload", "parts", "action", "observation", "tool_calls", "toolCalls", "tool_call_id",
-    "scratchpad", "reasoning", "thoughts",
+    "scratchpad", "reasoning", "thoughts", "conversation_id", "conversationId",
 })
 # Values of `type` under which logs of agents and messengers file what somebody says.
 _SPEAKER_TYPES = frozenset({
