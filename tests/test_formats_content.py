@@ -1,5 +1,7 @@
 """Content in parts, tool calls and reasoning, as several formats write them."""
 
+from typing import Any
+
 import pytest
 
 from tinyllm.documents import Role, Turn
@@ -144,3 +146,34 @@ def test_signatures_and_the_bytes_of_images_are_noise():
 
 def test_an_argument_named_like_noise_is_speech():
     assert noise_bytes([{"type": "tool_use", "name": "f", "input": {"data": "a,b"}}]) == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"type": "text", "media_type": "text/plain", "data": "high at six"},
+        {"type": "content", "content": [{"type": "text", "text": "high at six"}]},
+    ],
+)
+def test_a_document_that_comes_along_as_text_is_the_environments(source: dict[str, Any]):
+    parts = [{"type": "text", "text": "when?"}, {"type": "document", "source": source}]
+    assert turns_of(parts, "user") == [Turn("user", "when?"), Turn("env", "high at six")]
+    assert noise_bytes(parts) == 0
+
+
+def test_a_document_that_comes_along_as_bytes_says_nothing():
+    source = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+    parts = [{"type": "document", "source": source}]
+    assert turns_of(parts, "user") == []
+    assert noise_bytes(parts) >= 8
+
+
+def test_pages_that_a_search_found_are_the_environments():
+    page = {"type": "web_search_result", "title": "Tides", "url": "https://tide.example"}
+    found = {"type": "web_search_tool_result", "content": [page | {"encrypted_content": "x"}]}
+    parts = [{"type": "text", "text": "I search."}, found, {"type": "text", "text": "Six."}]
+    assert turns_of(parts, "assistant") == [
+        Turn("assistant", "I search."),
+        Turn("env", "Tides\nhttps://tide.example"),
+        Turn("assistant", "Six."),
+    ]

@@ -20,6 +20,8 @@ _LINE_ENDS = "\r\n"
 _THOUGHTS = frozenset({"thinking", "reasoning", "think"})
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "server_tool_use", "mcp_tool_use"})
 _RESULT = "tool_result"  # also the end of `web_search_tool_result` and its like
+_PAGE, _PAGE_KEYS = "web_search_result", ("title", "url")
+_DOCUMENT = "document"
 _MEDIA = frozenset({"image", "image_url", "input_image", "audio", "input_audio", "video", "file"})
 _TEXT_KEYS = ("text", "value", "content", "refusal")
 _THOUGHT_KEYS = ("thinking", "reasoning", "think", *_TEXT_KEYS)
@@ -183,9 +185,28 @@ def _typed_part(part: dict[str, Any], role: Role) -> list[Turn]:
         return [Turn("assistant", think(first_text(part, _THOUGHT_KEYS)))]
     if kind in _CALLS:
         return [Turn("assistant", tool_call(part))]
-    if kind.endswith(_RESULT):
-        return [Turn("env", text_of(part.get("content")) or text)]
+    if kind.endswith(_RESULT) or kind in (_PAGE, _DOCUMENT):
+        return [Turn("env", _found(part, kind) or text)]
     return [] if kind in _MEDIA else [Turn(role, text)]
+
+
+def _found(part: Mapping[str, Any], kind: str) -> str:
+    """The text of what a tool found or a message brought along."""
+    if kind == _DOCUMENT:
+        return _attached(part)
+    if kind == _PAGE:
+        return "\n".join(filter(None, (first_text(part, (key,)) for key in _PAGE_KEYS)))
+    return text_of(part.get("content"))
+
+
+def _attached(part: Mapping[str, Any]) -> str:
+    """The text of a document that came along with a message; "" if it isn't text."""
+    source = part.get("source")
+    if not isinstance(source, dict):
+        return ""
+    if source.get("type") == "text":
+        return first_text(source, ("data",))
+    return text_of(source.get("content"))
 
 
 def noise_bytes(content: object) -> int:
@@ -197,8 +218,12 @@ def noise_bytes(content: object) -> int:
         if isinstance(value, list):
             waiting += value
         elif isinstance(value, dict):
-            total += sum(string_bytes(value[key]) for key in _NOISE_KEYS if key in value)
             kind = value.get("type")
+            is_text = kind == _DOCUMENT and bool(_attached(value))
+            keys = (
+                key for key in _NOISE_KEYS if key in value and not (is_text and key == "source")
+            )
+            total += sum(string_bytes(value[key]) for key in keys)
             if isinstance(kind, str) and kind.endswith(_RESULT):
                 waiting.append(value.get("content"))
     return total
