@@ -73,15 +73,16 @@ def test_a_log_that_its_program_hides_is_read(tmp_path):
     ]
 
 
-def test_of_two_files_that_say_the_same_one_is_read(tmp_path):
+@pytest.mark.parametrize(
+    ("copy", "log"),
+    [("ui_messages.json", "api_conversation_history.json"), ("context.jsonl", "wire.jsonl")],
+)
+def test_of_two_files_that_say_the_same_one_is_read(tmp_path, copy, log):
     for folder in ("both", "one"):
-        write(tmp_path / folder / "ui_messages.json")
-    write(tmp_path / "both" / "api_conversation_history.json")
-    assert [file.passed_by for file in find_files([tmp_path])] == [
-        "",
-        "said in api_conversation_history.json too",
-        "",
-    ]
+        write(tmp_path / folder / copy)
+    write(tmp_path / "both" / log)
+    found = {file.path: file.passed_by for file in find_files([tmp_path]) if file.passed_by}
+    assert found == {str(tmp_path / "both" / copy): f"said in {log} too"}
 
 
 @pytest.mark.parametrize("change", ["longer", "rewritten", "gone"])

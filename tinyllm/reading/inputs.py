@@ -14,8 +14,9 @@ StrPath = str | os.PathLike[str]
 HIDDEN = "hidden"
 # Logs that their program hides beside the work they are about.
 HIDDEN_LOGS = frozenset({".aider.chat.history.md"})
-# Logs of which a program keeps a second copy for its own window (Cline, Roo Code).
-TWINS = {"ui_messages.json": "api_conversation_history.json"}
+# Logs of which a program keeps a second copy: for its own window (Cline, Roo Code), or as the
+# model gets it, which is cut where it grows too long (Kimi CLI).
+TWINS = {"ui_messages.json": "api_conversation_history.json", "context.jsonl": "wire.jsonl"}
 
 
 @dataclass(frozen=True, slots=True)
