@@ -27,23 +27,24 @@ from transformers.utils import logging as transformers_logging
 from model_config import BLOCK_SIZE, PRESETS, Precision, build_model, choose_precision
 from tinyllm import __version__, report
 from tinyllm.callbacks import AsyncCheckpointSync, ProgressLines, StopOnSignal
+from tinyllm.checkpoints import Keep
 from tinyllm.console import is_main_process, say
 from tinyllm.corpus_flags import add_corpus_flags, corpus_settings
-from tinyllm.errors import EXIT_FAILED, EXIT_OK, Parser, UserError, run_command
+from tinyllm.errors import EXIT_FAILED, EXIT_OK, Parser, UserError, place, run_command
 from tinyllm.optimizers import default_learning_rate, import_bitsandbytes, optimizer_name
 from tinyllm.plan import (
     Schedule,
     announce_data,
     announce_steps,
-    check_folders,
     check_numbers,
+    open_places,
     resume_command,
     schedule,
     world_size,
 )
 from tinyllm.preparing import PreparedData, RunTokenizer, prepare_blocks, prepare_tokenizer
 from tinyllm.processes import device_type, from_main_process
-from tinyllm.resuming import Resumed, enter_out, find_resume
+from tinyllm.resuming import Resumed, bring_down, enter_out, find_resume
 from tinyllm.runs import Run, new_run_id, refuse_differences
 from tinyllm.trainer import KeepCheckpoints, PretrainTrainer, check_report_to
 
@@ -103,16 +104,21 @@ def _add_checkpoint_flags(parser: Parser) -> None:
     group = parser.add_argument_group("checkpoints")
     group.add_argument("--out", type=Path, default=Path("checkpoints"), metavar="FOLDER",
                        help="checkpoints and the final model (default: %(default)s)")
-    group.add_argument("--sync-out", type=Path, metavar="FOLDER",
-                       help="mirror checkpoints here in the background, e.g. a mounted drive")
+    group.add_argument("--sync-out", type=place, metavar="PLACE",
+                       help="mirror checkpoints here in the background: a folder, e.g. of a "
+                       "mounted drive, or an address as s3://bucket/run, ssh://host/folder")
     group.add_argument("--save-steps", type=int, default=500, metavar="STEPS",
                        help="from save to save, each with a held-out loss (default: %(default)s)")
     group.add_argument("--keep-recent", type=int, default=1, metavar="N",
                        help="newest N saves are kept (default: %(default)s)")
     group.add_argument("--keep-every", type=int, default=0, metavar="K",
                        help="every K-th save is kept for good; 0 = off (default)")
+    group.add_argument("--keep-best", action="store_true",
+                       help="the save with the lowest held-out loss is kept too")
     group.add_argument("--resume", action="store_true",
                        help="go on from the newest sound checkpoint of --out and --sync-out")
+    group.add_argument("--no-verify", action="store_false", dest="verify",
+                       help="resume without reading every byte of a huge checkpoint: compare sizes")
     group.add_argument("--report-to", default="none", metavar="NAME",
                        help="what Trainer takes, e.g. trackio (default: %(default)s)")
 # fmt: on
@@ -235,9 +241,13 @@ def retention(args: Namespace, run: Run) -> TrainerCallback:
     """What keeps --out small: the mirror, which also copies, or plain pruning."""
     if args.sync_out:
         return AsyncCheckpointSync(
-            args.sync_out, args.keep_recent, args.keep_every, args.save_steps
+            args.sync_out,
+            args.keep_recent,
+            args.keep_every,
+            args.save_steps,
+            keep_best=args.keep_best,
         )
-    return KeepCheckpoints(run.run_id, args.keep_recent, args.keep_every)
+    return KeepCheckpoints(run.run_id, Keep(args.keep_recent, args.keep_every, args.keep_best))
 
 
 def build_trainer(
@@ -295,14 +305,14 @@ def train(args: Namespace) -> int:
     """Plan, prepare, train, finish. Returns the exit code."""
     check_numbers(args)
     check_report_to(args.report_to)
-    check_folders(args.out, args.sync_out)
+    out, mirror = open_places(args.out, args.sync_out)
     transformers_logging.set_verbosity(logging.ERROR)
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     resumed = (
-        from_main_process(lambda: find_resume(args.out, args.sync_out)) if args.resume else None
+        from_main_process(lambda: find_resume(out, mirror, args.verify)) if args.resume else None
     )
     precision = plan_precision(args, resumed)
-    kept_tokenizer = resumed.checkpoint.path if resumed and args.tokenizer == "auto" else None
+    kept_tokenizer = bring_down(resumed, args.out) if resumed and args.tokenizer == "auto" else None
     tokenizer = prepare_tokenizer(args, kept_tokenizer)
     settings = plan_settings(args, precision, tokenizer.fingerprint)
     if resumed:
@@ -317,7 +327,7 @@ def train(args: Namespace) -> int:
         data_key=prepared.key,
         content=prepared.stats.content_sha256,
     )
-    checkpoint = from_main_process(lambda: enter_out(args.out, args.sync_out, resumed, run))
+    checkpoint = from_main_process(lambda: enter_out(out, mirror, resumed, run))
 
     watch = Watch(
         stop=StopOnSignal(),
@@ -328,7 +338,7 @@ def train(args: Namespace) -> int:
     size = trainer.network.num_parameters() / 1e6
     say(f"model     {args.size}, {size:.2f}M parameters")
     say(f"precision {precision.name}: {precision.reason}")
-    announce_steps(args, steps, run.settings, prepared.stats.block_size)
+    announce_steps(args, mirror, steps, run.settings, prepared.stats.block_size)
     return fit(args, trainer, watch, checkpoint, lambda: finish(args, trainer, prepared, run))
 
 
@@ -356,8 +366,8 @@ def fit(
     if stop.exit_code is not None:
         say(f"stopped at step {trainer.state.global_step:,} and saved; go on with:")
         say(f"  {args.resume_command}")
-    if mirrored and not mirrored.ok:
-        say(f"error: not everything is on {args.sync_out} ({mirrored.error}); copy it with:")
+    if sync and mirrored and not mirrored.ok:
+        say(f"error: not everything is on {sync.place.where} ({mirrored.error}); copy it with:")
         say(f"  {mirrored.command}")
         return EXIT_FAILED
     return EXIT_OK if stop.exit_code is None else stop.exit_code

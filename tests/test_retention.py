@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyllm.checkpoints.retention import check_retention, ordinal_of, retained
+from tinyllm.checkpoints.retention import ordinal_of, retained
 
 saves = st.lists(st.tuples(st.integers(0, 300), st.none() | st.integers(0, 60)), max_size=30)
 

@@ -15,13 +15,14 @@ from typing import Any
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from tinyllm.checkpoints import check_retention, folders_overlap, ordinal_of
+from tinyllm.checkpoints import Keep, Place, folders_overlap, ordinal_of
 from tinyllm.checkpoints.copying import replace_file
 from tinyllm.checkpoints.mirror import DrainResult, Mirror
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.progress import ERASE_LINE, ProgressLines
 from tinyllm.runs import RUN_FILE
+from tinyllm.stores import as_path, open_place
 
 __all__ = [
     "AsyncCheckpointSync",
@@ -37,45 +38,44 @@ PATIENCE_SECONDS = 120.0
 class MirrorFailedError(RuntimeError):
     """The mirror lacks something at the end; `result` says what and how to copy it."""
 
-    def __init__(self, sync_dir: Path, result: DrainResult) -> None:
+    def __init__(self, where: str, result: DrainResult) -> None:
         names = ", ".join(path.name for path in result.missing)
-        super().__init__(
-            f"not on {sync_dir}: {names} ({result.error}); copy with: {result.command}"
-        )
+        super().__init__(f"not on {where}: {names} ({result.error}); copy with: {result.command}")
         self.result = result
 
 
 class AsyncCheckpointSync(TrainerCallback):
     """Mirror every checkpoint that Trainer saves to `sync_dir`, on a background thread.
 
-    On the mirror stay the newest `keep_recent` and every `keep_every`-th save (0 = none) counted
-    in `save_steps`; locally the newest `keep_recent`. Works with plain checkpoints too: they get
-    their manifest in the background. The run's id is that of `run.json` in the output folder; where
-    there is none, one is made and kept there. Only world rank 0 mirrors.
+    sync_dir  a folder, or an address that fsspec knows, as `s3://bucket/run`
 
-    Raises UserError (a ValueError) for counts that keep nothing, a folder that can't be made,
+    On the mirror stay the newest `keep_recent` and every `keep_every`-th save (0 = none) counted
+    in `save_steps`, and with `keep_best` the one with the lowest `eval_loss`; locally the newest
+    `keep_recent` and the best. Works with plain checkpoints too: they get their manifest in the
+    background. The run's id is that of `run.json` in the output folder; where there is none, one is
+    made and kept there. Only world rank 0 mirrors.
+
+    Raises UserError (a ValueError) for counts that keep nothing, a place that can't be written,
     and, as soon as the output folder is known, one that is, holds or lies in `sync_dir`.
     """
 
     def __init__(
-        self, sync_dir: str | os.PathLike[str], keep_recent: int, keep_every: int, save_steps: int
+        self,
+        sync_dir: str | os.PathLike[str],
+        keep_recent: int,
+        keep_every: int,
+        save_steps: int,
+        *,
+        keep_best: bool = False,
     ) -> None:
-        check_retention(keep_recent, keep_every)
+        self.keep = Keep(keep_recent, keep_every, keep_best)
         if save_steps < 1:
             raise UserError(f"save_steps is {save_steps} and must be 1 or more")
-        self.sync_dir = Path(sync_dir)
-        self.keep_recent = keep_recent
-        self.keep_every = keep_every
+        self.sync_dir = os.fspath(sync_dir)
+        self.place: Place = open_place(self.sync_dir)
         self.save_steps = save_steps
         self._out: Path | None = None
         self._mirror: Mirror | None = None
-        try:
-            self.sync_dir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                f"the mirror's folder {sync_dir} can't be made ({error.strerror or error}): "
-                "give another"
-            ) from error
 
     def on_init_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -101,7 +101,8 @@ class AsyncCheckpointSync(TrainerCallback):
         step = state.global_step
         out = Path(str(args.output_dir))
         mirror = self._for(out)
-        mirror.submit(out / f"checkpoint-{step}", step, ordinal_of(step, self.save_steps))
+        ordinal = ordinal_of(step, self.save_steps)
+        mirror.submit(out / f"checkpoint-{step}", step, ordinal, heldout_loss_at(state))
 
     def publish_final(self, files: Sequence[Path]) -> None:
         """Hand over the final model's files, for the root of `sync_dir`; on world rank 0.
@@ -125,7 +126,7 @@ class AsyncCheckpointSync(TrainerCallback):
         """`drain`, and raise MirrorFailedError if anything is missing at the end."""
         result = self.drain()
         if not result.ok:
-            raise MirrorFailedError(self.sync_dir, result)
+            raise MirrorFailedError(self.place.where, result)
         return result
 
     def _for(self, out: Path) -> Mirror:
@@ -133,12 +134,7 @@ class AsyncCheckpointSync(TrainerCallback):
             _refuse_overlap(self.sync_dir, out)
             run_id = _run_id(out)
             self._mirror = Mirror(
-                self.sync_dir,
-                run_id,
-                self.keep_recent,
-                self.keep_every,
-                say=_say_over_bar,
-                patience=PATIENCE_SECONDS,
+                self.place, run_id, self.keep, say=_say_over_bar, patience=PATIENCE_SECONDS
             )
         return self._mirror
 
@@ -148,8 +144,19 @@ def _say_over_bar(text: str) -> None:
     say(f"{ERASE_LINE}{text}" if sys.stdout.isatty() else text)
 
 
-def _refuse_overlap(sync_dir: Path, out: Path) -> None:
-    if folders_overlap(sync_dir, out):
+def heldout_loss_at(state: TrainerState) -> float | None:
+    """The held-out loss that was measured at the current step, nats a token; None without."""
+    for row in reversed(state.log_history):
+        if row.get("step") != state.global_step:
+            return None
+        if "eval_loss" in row:
+            return float(row["eval_loss"])
+    return None
+
+
+def _refuse_overlap(sync_dir: str, out: Path) -> None:
+    path = as_path(sync_dir)
+    if path is not None and folders_overlap(path, out):
         raise UserError(
             f"the mirror {sync_dir} and the output folder {out} overlap: "
             "give the mirror a folder of its own"

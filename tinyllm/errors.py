@@ -69,6 +69,14 @@ def _path(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{text!r} is in no known home: give a path") from None
 
 
+def place(text: str) -> str:
+    """The type of a flag that takes a folder or an address; `""`, as of an unset variable, isn't.
+
+    Raises argparse.ArgumentTypeError."""
+    _path(text)
+    return text
+
+
 def run_command(command: Callable[[], int]) -> int:
     """Run a command: a `UserError` becomes one line on stderr and exit code 2, Ctrl-C 130.
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tinyllm.checkpoints import folders_overlap
+from tinyllm.checkpoints import FolderPlace, Place, folders_overlap
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.packing import PackStats
+from tinyllm.stores import as_path, open_folder, open_place
 
 MIN_BLOCK_SIZE = 8
 MAX_EPOCHS = 1_000_000
@@ -70,24 +71,19 @@ def check_numbers(args: Namespace) -> None:
         raise UserError(f"--eval-fraction is {args.eval_fraction}: give 0 (no held-out part) to <1")
 
 
-def check_folders(out: Path, sync_out: Path | None) -> None:
-    """Raise UserError unless both can be written and neither lies inside the other."""
-    folders = {"--out": out, **({"--sync-out": sync_out} if sync_out else {})}
-    if sync_out is not None and folders_overlap(sync_out, out):
-        raise UserError(
-            f"--sync-out {sync_out} and --out {out} overlap: "
-            "the mirror must be a folder of its own, outside --out"
-        )
-    for flag, folder in folders.items():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            probe = folder / f".tinyllm-write-test-{os.getpid()}"
-            probe.write_bytes(b"x")
-            probe.unlink()
-        except OSError as error:
+def open_places(out: Path, sync_out: str | None) -> tuple[FolderPlace, Place | None]:
+    """--out and --sync-out, made where they are absent.
+
+    Raises UserError unless both can be written and neither lies inside the other.
+    """
+    if sync_out is not None:
+        path = as_path(sync_out)
+        if path is not None and folders_overlap(path, out):
             raise UserError(
-                f"{flag} {folder} can't be written ({error.strerror or error}): give another folder"
-            ) from error
+                f"--sync-out {sync_out} and --out {out} overlap: "
+                "the mirror must be a folder of its own, outside --out"
+            )
+    return open_folder(out, "--out"), None if sync_out is None else open_place(sync_out)
 
 
 def resume_command(argv: Sequence[str]) -> str:
@@ -113,7 +109,11 @@ def announce_data(stats: PackStats, args: Namespace) -> None:
 
 
 def announce_steps(
-    args: Namespace, steps: Schedule, settings: Mapping[str, Any], block_size: int
+    args: Namespace,
+    mirror: Place | None,
+    steps: Schedule,
+    settings: Mapping[str, Any],
+    block_size: int,
 ) -> None:
     """What is about to happen."""
     tokens = settings["global_batch"] * block_size
@@ -121,5 +121,5 @@ def announce_steps(
         f"steps     {steps.total_steps:,} of {tokens:,} tokens ({steps.steps_per_epoch:,} an epoch)"
         f", {settings['optimizer']}, peak learning rate {settings['learning_rate']:g}"
     )
-    mirror = f", mirrored to {args.sync_out}" if args.sync_out else ""
-    say(f"saves     every {args.save_steps} steps to {args.out}{mirror}")
+    mirrored = f", mirrored to {mirror.where}" if mirror else ""
+    say(f"saves     every {args.save_steps} steps to {args.out}{mirrored}")

@@ -1,15 +1,15 @@
 """Where a launch begins: at a sound checkpoint of --out or --sync-out, or fresh."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinyllm import checkpoints
+from tinyllm.checkpoints.places import FolderPlace, Place
 from tinyllm.checkpoints.publishing import as_name
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.report import REPORT_FILE
-from tinyllm.runs import RUN_FILE, Run, announce_changes, read_run
+from tinyllm.runs import RUN_FILE, Run, announce_changes, parse_run
 
 # What `PretrainTrainer.save_final` writes, with all versions of the libraries.
 FINAL_FILES = (
@@ -31,69 +31,89 @@ FINAL_FILES = (
 class Resumed:
     """The checkpoint a launch goes on from, and the run it belongs to."""
 
-    checkpoint: checkpoints.Checkpoint
+    checkpoint: checkpoints.Held
     run: Run
 
 
-def find_resume(out: Path, sync_out: Path | None) -> Resumed | None:
-    """The newest sound checkpoint of --out and --sync-out; None where there is none."""
-    choice = checkpoints.choose(out, sync_out)
+def find_resume(out: Place, mirror: Place | None, hashes: bool) -> Resumed | None:
+    """The newest sound checkpoint of --out and --sync-out; None where there is none.
+
+    hashes  read every byte of it; False compares sizes alone
+    """
+    choice = checkpoints.choose(out, mirror, hashes)
     for path, reason in choice.damaged:
         say(f"damaged checkpoint set aside: {path} ({reason})")
     for other in choice.other_runs:
-        say(f"not this run's, left alone: {other.path} (run {other.run_id})")
-    for path in choice.unmarked:
-        say(f"without a manifest, so not resumed from: {path}")
+        say(f"not this run's, left alone: {other.where} (run {other.run_id})")
+    for where in choice.unmarked:
+        say(f"without a manifest, so not resumed from: {where}")
     if choice.checkpoint is None:
         say("nothing to resume, starting at step 0")
         return None
-    return Resumed(choice.checkpoint, read_run(choice.checkpoint.path))
+    return Resumed(choice.checkpoint, _run_in(choice.checkpoint.place, choice.checkpoint.name))
 
 
-def enter_out(out: Path, sync_out: Path | None, resumed: Resumed | None, run: Run) -> str | None:
+def bring_down(resumed: Resumed, out: Path) -> Path:
+    """The checkpoint as a local folder in --out, copied there if only the mirror has it."""
+    return checkpoints.bring_down(resumed.checkpoint, out).path
+
+
+def enter_out(
+    out: FolderPlace, mirror: Place | None, resumed: Resumed | None, run: Run
+) -> str | None:
     """Make --out this run's: bring the checkpoint down, or move an earlier run's out of the way.
 
     Returns the folder to resume from. Deletes nothing.
     """
-    folders = [folder for folder in (out, sync_out) if folder]
+    places = [out] if mirror is None else [out, mirror]
     local, moved = None, []
-    for folder in folders:
-        if resumed is None:
-            moved += checkpoints.set_aside_earlier(folder, run.run_id)
-        else:
-            moved += checkpoints.set_aside_newer(folder, run.run_id, resumed.checkpoint.step)
-        moved += _set_aside_model(folder, run.run_id)
-    for path in moved:
-        say(f"an earlier run's {path.name} was moved to {path.parent}")
+    for place in places:
+        try:
+            if resumed is None:
+                moved += checkpoints.set_aside_earlier(place, run.run_id)
+            else:
+                moved += checkpoints.set_aside_newer(place, run.run_id, resumed.checkpoint.step)
+            moved += _set_aside_model(place, run.run_id)
+        except OSError as error:
+            raise UserError(
+                f"what an earlier run left in {place.where} can't be moved out of the way "
+                f"({error.strerror or error}): mend that, or give another place"
+            ) from error
+    for where in moved:
+        say(f"an earlier run's, moved to {where}")
     if resumed is not None:
         step = resumed.checkpoint.step
         for line in announce_changes(resumed.run, run, step):
             say(line)
-        local = str(checkpoints.bring_down(resumed.checkpoint, out).path)
-        say(f"resuming at step {step:,} from {resumed.checkpoint.path}")
-    run.write(out)
+        local = str(bring_down(resumed, out.path))
+        say(f"resuming at step {step:,} from {resumed.checkpoint.where}")
+    run.write(out.path)
     return local
 
 
-def _set_aside_model(folder: Path, run_id: str) -> list[Path]:
+def _set_aside_model(place: Place, run_id: str) -> list[str]:
     """Move what lies under a final model's names away, unless it is this run's own.
 
     An earlier run's model would be exported as the new one's; a stranger's would be overwritten.
     """
-    owner = _owner(folder)
+    owner = _owner(place)
     if owner == as_name(run_id):
         return []
-    earlier = folder / f"earlier-{owner}"
     return [
-        checkpoints.set_aside(folder / name, earlier / name)
+        place.set_aside(name, f"earlier-{owner}/{name}")
         for name in FINAL_FILES
-        if os.path.lexists(folder / name)
+        if place.exists(name)
     ]
 
 
-def _owner(folder: Path) -> str:
-    """The id of the run whose final model lies in `folder`, as a part of a file name."""
+def _owner(place: Place) -> str:
+    """The id of the run whose final model lies in `place`, as a part of a file name."""
     try:
-        return as_name(read_run(folder).run_id)
+        return as_name(_run_in(place).run_id)
     except UserError:
         return "unmarked"
+
+
+def _run_in(place: Place, name: str = "") -> Run:
+    file = f"{name}/{RUN_FILE}" if name else RUN_FILE
+    return parse_run(lambda: place.read(file), place.path_of(file))

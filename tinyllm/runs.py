@@ -3,7 +3,7 @@
 import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,18 +69,26 @@ def new_run_id() -> str:
 
 
 def read_run(folder: Path) -> Run:
-    """The run recorded in a checkpoint.
-
-    Raises UserError if run.json is missing, damaged or of a later format.
-    """
+    """The run recorded in a folder: a checkpoint's, or --out. Raises as `parse_run` does."""
     path = folder / RUN_FILE
+    return parse_run(path.read_bytes, str(path))
+
+
+def parse_run(read: Callable[[], bytes], path: str) -> Run:
+    """The run that a run.json tells of.
+
+    read  gives the file's bytes
+    path  its path or address, for messages
+
+    Raises UserError if it is missing, damaged or of a later format.
+    """
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(read())
         version = record.pop("format")
         run = Run(**record)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{path} can't be read ({error}), so nothing tells what {folder.name} was trained on: "
+            f"{path} can't be read ({error}), so nothing tells what was trained there: "
             "start without --resume"
         ) from error
     if version != FORMAT_VERSION:

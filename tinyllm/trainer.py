@@ -22,7 +22,7 @@ from transformers import (
 from transformers.integrations.integration_utils import get_available_reporting_integrations
 
 from tinyllm import checkpoints
-from tinyllm.callbacks import StuckWeights
+from tinyllm.callbacks import StuckWeights, heldout_loss_at
 from tinyllm.console import say
 from tinyllm.errors import UserError
 from tinyllm.evaluation import heldout_loss
@@ -64,14 +64,14 @@ class FinalStep(TrainerCallback):
 class KeepCheckpoints(TrainerCallback):
     """After each save, deletes what retention no longer wants of this run (without a mirror)."""
 
-    def __init__(self, run_id: str, keep_recent: int, keep_every: int) -> None:
-        self._rule = (run_id, keep_recent, keep_every)
+    def __init__(self, run_id: str, keep: checkpoints.Keep) -> None:
+        self._run_id, self._keep = run_id, keep
 
     def on_save(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         if state.is_world_process_zero:
-            checkpoints.prune(Path(str(args.output_dir)), *self._rule)
+            checkpoints.prune(Path(str(args.output_dir)), self._run_id, self._keep)
 
 
 class PretrainTrainer(Trainer):
@@ -187,6 +187,7 @@ class PretrainTrainer(Trainer):
                     run_id=self.run.run_id,
                     step=step,
                     ordinal=checkpoints.ordinal_of(step, int(self.args.save_steps)),
+                    loss=heldout_loss_at(self.state),
                 )
         finally:
             self._staging = None

@@ -2,7 +2,8 @@
 
 Everything here needs the standard library alone. The folder's form is in `manifests`, moving and
 copying in `publishing` and `copying`, temporary folders in `leftovers`, the rule of what is kept in
-`retention`, where a run goes on from in `choosing`, the background copy in `mirror`.
+`retention`, what a folder or a store can do in `places`, where a run goes on from in `choosing`,
+the background copy in `mirror`.
 """
 
 from tinyllm.checkpoints.choosing import (
@@ -10,13 +11,13 @@ from tinyllm.checkpoints.choosing import (
     bring_down,
     choose,
     prune,
-    recover,
     set_aside_earlier,
     set_aside_newer,
 )
 from tinyllm.checkpoints.copying import folders_overlap
 from tinyllm.checkpoints.leftovers import discard_holder, staging_folder
 from tinyllm.checkpoints.manifests import Checkpoint, list_checkpoints, verify
+from tinyllm.checkpoints.places import FolderPlace, Held, Place
 from tinyllm.checkpoints.publishing import (
     copy_checkpoint,
     copy_files_verified,
@@ -24,13 +25,16 @@ from tinyllm.checkpoints.publishing import (
     publish,
     set_aside,
 )
-from tinyllm.checkpoints.retention import check_retention, ordinal_of, retained
+from tinyllm.checkpoints.retention import Keep, ordinal_of, retained
 
 __all__ = [
     "Checkpoint",
     "Choice",
+    "FolderPlace",
+    "Held",
+    "Keep",
+    "Place",
     "bring_down",
-    "check_retention",
     "choose",
     "copy_checkpoint",
     "copy_files_verified",
@@ -41,7 +45,6 @@ __all__ = [
     "ordinal_of",
     "prune",
     "publish",
-    "recover",
     "retained",
     "set_aside",
     "set_aside_earlier",

@@ -1,11 +1,13 @@
 """What a mirror holds, what waits for it, and what to copy next. No files, no threads."""
 
-import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tinyllm.checkpoints.retention import check_retention, retained
+from tinyllm.checkpoints.retention import Keep, Saved, retained
+
+# (checkpoints, files of the final model) -> the shell command that copies them to the mirror
+CopyCommand = Callable[[Sequence[Path], Sequence[Path]], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Save:
     path: Path
     step: int
     ordinal: int | None
+    loss: float | None = None
     has_manifest: bool = False
     failures: int = 0
 
@@ -42,17 +45,15 @@ class Save:
 class Backlog:
     """The saves of one run: on the mirror, waiting, verified there, lost here.
 
-    on_mirror  step: ordinal of what the mirror holds, as last seen
+    on_mirror  by step, what the mirror holds, as last seen
     verified   steps whose copy was compared with the local content
     lost       saves that can't be copied any more, with the reason
     """
 
-    def __init__(self, keep_recent: int, keep_every: int) -> None:
-        check_retention(keep_recent, keep_every)
-        self.keep_recent = keep_recent
-        self.keep_every = keep_every
+    def __init__(self, keep: Keep) -> None:
+        self.keep = keep
         self.pending: dict[int, Save] = {}
-        self.on_mirror: dict[int, int | None] = {}
+        self.on_mirror: dict[int, Saved] = {}
         self.verified: set[int] = set()
         self.lost: dict[int, tuple[Save, str]] = {}
         self.final: list[Path] = []
@@ -68,16 +69,13 @@ class Backlog:
         """The step waits, is lost, or is verified."""
         return step in self.pending or step in self.verified or step in self.lost
 
-    def retained(self, saves: Iterable[tuple[int, int | None]]) -> set[int]:
-        """Steps that retention keeps of these (step, ordinal)."""
-        return retained(saves, self.keep_recent, self.keep_every)
+    def retained(self, saves: Iterable[Saved]) -> set[int]:
+        """Steps that retention keeps of these."""
+        return retained(saves, self.keep)
 
-    def wanted(self, more: Iterable[Save] = ()) -> set[int]:
+    def wanted(self, more: Iterable[Saved] = ()) -> set[int]:
         """Steps the mirror should hold, of what it has, what waits, and `more`."""
-        waiting = [*self.pending.values(), *more]
-        return self.retained(
-            [*self.on_mirror.items(), *((save.step, save.ordinal) for save in waiting)]
-        )
+        return self.retained([*self.on_mirror.values(), *self.pending.values(), *more])
 
     def next(self) -> Save | None:
         """What to copy now; waiting saves that retention no longer wants are dropped.
@@ -96,7 +94,7 @@ class Backlog:
     def done(self, save: Save) -> None:
         """The save is on the mirror, verified."""
         self.verified.add(save.step)
-        self.on_mirror[save.step] = save.ordinal
+        self.on_mirror[save.step] = save
         if self.pending.get(save.step) is save:
             del self.pending[save.step]
         self._oldest_next = not self._oldest_next
@@ -108,22 +106,22 @@ class Backlog:
             self.lost[save.step] = (save, reason)
         return save.step in self.wanted([save])
 
-    def deletable(self, local: Sequence[tuple[int, int | None]]) -> set[int]:
-        """Of local (step, ordinal): verified on the mirror, or superseded by one that is.
+    def deletable(self, local: Sequence[Saved]) -> set[int]:
+        """Steps of local saves that are verified on the mirror, or superseded by one that is.
 
-        The newest `keep_recent` local ones never are.
+        The newest local ones and the best never are; those kept for good stay on the mirror alone.
         """
-        newest = sorted(step for step, _ in local)[-self.keep_recent :]
+        stay = retained(local, replace(self.keep, every=0))
         wanted = self.wanted() | self.retained(local)
         safe_until = max(self.verified, default=-1)
         return {
-            step
-            for step, _ in local
-            if step not in newest
-            and (step in self.verified or (step not in wanted and step < safe_until))
+            save.step
+            for save in local
+            if save.step not in stay
+            and (save.step in self.verified or (save.step not in wanted and save.step < safe_until))
         }
 
-    def result(self, target: Path, error: str | None) -> DrainResult:
+    def result(self, copy_command: CopyCommand, error: str | None) -> DrainResult:
         """What is missing on the mirror, and the command that copies it."""
         lost = [save for save, _ in self.lost.values()]
         wanted = self.wanted(lost)
@@ -131,11 +129,5 @@ class Backlog:
         if not missing and not self.final:
             return DrainResult(True)
         reasons = [reason for save, reason in self.lost.values() if save.step in wanted]
-        folder = shlex.quote(f"{target}/")
-        commands = [
-            f"cp {flag}{shlex.join(map(str, paths))} {folder}"
-            for flag, paths in (("-r ", missing), ("", self.final))
-            if paths
-        ]
         why = "; ".join(reasons) or error or "it took too long"
-        return DrainResult(False, missing + self.final, why, " && ".join(commands))
+        return DrainResult(False, missing + self.final, why, copy_command(missing, self.final))

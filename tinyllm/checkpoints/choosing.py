@@ -1,229 +1,189 @@
 """Which checkpoint a run goes on from, and which it keeps. Standard library only, no threads.
 
-The folder's form is in `manifests`, moving and copying in `publishing`, the rule of what is kept
-in `retention`, temporary folders in `leftovers`. `choose`, `set_aside_earlier` and
-`set_aside_newer` are for one process, before training starts.
+What a place can do is in `places`, the rule of what is kept in `retention`. `choose`,
+`set_aside_earlier` and `set_aside_newer` are for one process, before training starts.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tinyllm.checkpoints.copying import SourceDamagedError
-from tinyllm.checkpoints.leftovers import (
-    clean_temporaries,
-    temporaries,
-    to_trash,
-)
-from tinyllm.checkpoints.manifests import (
-    Checkpoint,
-    NotACheckpointError,
-    checkpoint_folders,
-    list_checkpoints,
-    read_checkpoint,
-    step_in_manifest,
-    verify,
-)
-from tinyllm.checkpoints.publishing import (
-    as_name,
-    copy_checkpoint,
-    delete_checkpoint,
-    set_aside,
-)
-from tinyllm.checkpoints.retention import retained
+from tinyllm.checkpoints.manifests import Checkpoint
+from tinyllm.checkpoints.places import FolderPlace, Held, Place, Survey, delete_all
+from tinyllm.checkpoints.publishing import as_name
+from tinyllm.checkpoints.retention import Keep, retained
 from tinyllm.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What `choose` found.
+    """What `choose` found. Places are paths or addresses, for messages.
 
-    checkpoint  the one to go on from, in either folder; None: start at step 0
+    checkpoint  the one to go on from; None: start at step 0
     damaged     (where it lies now, what is wrong) of each that was newer and can't be used
     other_runs  sound ones that belong to other runs and were left alone
-    unmarked    folders named like a checkpoint, without a manifest: never used
+    unmarked    named like a checkpoint, without a manifest: never used
     """
 
-    checkpoint: Checkpoint | None
-    damaged: list[tuple[Path, str]] = field(default_factory=list)
-    other_runs: list[Checkpoint] = field(default_factory=list)
-    unmarked: list[Path] = field(default_factory=list)
+    checkpoint: Held | None
+    damaged: list[tuple[str, str]] = field(default_factory=list)
+    other_runs: list[Held] = field(default_factory=list)
+    unmarked: list[str] = field(default_factory=list)
 
 
-def choose(out: Path, sync_out: Path | None = None, verify_hashes: bool = True) -> Choice:
-    """The newest sound checkpoint of both folders; at the same step, the local one.
+def choose(out: Place, mirror: Place | None = None, hashes: bool = True) -> Choice:
+    """The newest sound checkpoint of both places; at the same step, the local one.
 
-    Only one run can be meant. It is the one run that has checkpoints, or, where each folder has
+    Only one run can be meant. It is the one run that has checkpoints, or, where each place has
     some, the one run that has them in both. A damaged checkpoint is renamed to
     `damaged-checkpoint-N` (nothing is deleted) and the next older one is looked at. What killed
     processes left behind is cleaned up.
 
-    Raises UserError if more than one run could be meant, or a folder can't be read.
+    hashes  read every byte of what is chosen; False compares sizes alone
+
+    Raises UserError if more than one run could be meant, a place can't be read, or a later
+    version of this program wrote a checkpoint.
     """
-    folders = [out] if sync_out is None else [out, sync_out]
-    damaged: list[tuple[Path, str]] = []
-    unmarked: list[Path] = []
-    found: list[list[Checkpoint]] = []
-    for folder in folders:
-        with _readable(folder):
-            recover(folder)
-            listed, bad, plain = _survey(folder)
-        found.append(listed)
-        damaged += [(_put_away(path), reason) for path, reason in bad]
-        unmarked += plain
-    run_id = _one_run(folders, found)
-    for folder in folders:
-        with contextlib.suppress(OSError):  # a read-only folder keeps its leftovers
-            clean_temporaries(folder, run_id)
-    everything = [checkpoint for listed in found for checkpoint in listed]
-    own = [checkpoint for checkpoint in everything if checkpoint.run_id == run_id]
-    others = [checkpoint for checkpoint in everything if checkpoint.run_id != run_id]
+    places = [out] if mirror is None else [out, mirror]
+    surveys = [_look(place) for place in places]
+    _refuse_later(places, surveys)
+    run_id = _one_run(places, surveys)
+    damaged = [
+        (_put_away(place, name), reason)
+        for place, survey in zip(places, surveys, strict=True)
+        for name, reason in survey.damaged
+    ]
+    unmarked = [
+        place.path_of(name)
+        for place, survey in zip(places, surveys, strict=True)
+        for name in survey.unmarked
+    ]
+    for place in places:
+        with contextlib.suppress(OSError):  # a read-only place keeps its leftovers
+            place.clean(run_id)
+    everything = [held for survey in surveys for held in survey.held]
+    others = [held for held in everything if held.run_id != run_id]
     # The sort is stable: of two with the same step, the one of --out stays in front.
-    for checkpoint in sorted(own, key=lambda checkpoint: -checkpoint.step):
-        reason = verify(checkpoint, verify_hashes)
+    for held in sorted(everything, key=lambda held: -held.step):
+        if held.run_id != run_id:
+            continue
+        reason = _fault(held, hashes)
         if reason is None:
-            return Choice(checkpoint, damaged, others, unmarked)
-        with _readable(checkpoint.path.parent):
-            list_checkpoints(checkpoint.path.parent)  # a drive that went away damages nothing
-        damaged.append((_put_away(checkpoint.path), reason))
+            return Choice(held, damaged, others, unmarked)
+        damaged.append((_put_away(held.place, held.name), reason))
     return Choice(None, damaged, others, unmarked)
 
 
+def _look(place: Place) -> Survey:
+    with _readable(place):
+        place.recover()
+        return place.survey()
+
+
+def _fault(held: Held, hashes: bool) -> str | None:
+    """What is wrong with it; UserError if the place can't be read: that damages nothing."""
+    with _readable(held.place):
+        reason = held.place.fault(held, hashes)
+        if reason is not None:
+            held.place.survey()
+    return reason
+
+
 @contextlib.contextmanager
-def _readable(folder: Path) -> Iterator[None]:
-    """Turn an OSError into the UserError that names the folder."""
+def _readable(place: Place) -> Iterator[None]:
+    """Turn an OSError into the UserError that names the place."""
     try:
         yield
     except OSError as error:
         raise UserError(
-            f"{folder} can't be read ({error.strerror or error}), and a newer checkpoint may lie "
-            "there: make it readable, or leave that folder out"
+            f"{place.where} can't be read ({error.strerror or error}), and a newer checkpoint may "
+            "lie there: make it readable, or leave that place out"
         ) from error
 
 
-def _survey(folder: Path) -> tuple[list[Checkpoint], list[tuple[Path, str]], list[Path]]:
-    """Checkpoints, (path, reason) of those with a damaged manifest, and folders without one."""
-    sound, damaged, unmarked = [], [], []
-    for path in checkpoint_folders(folder):
-        try:
-            checkpoint = read_checkpoint(path)
-        except (NotACheckpointError, OSError) as error:
-            damaged.append((path, str(error)))
-            continue
-        if checkpoint is None:
-            unmarked.append(path)
-        else:
-            sound.append(checkpoint)
-    return sound, damaged, unmarked
+def _refuse_later(places: Sequence[Place], surveys: Sequence[Survey]) -> None:
+    for place, survey in zip(places, surveys, strict=True):
+        if survey.later:
+            raise UserError(
+                f"{place.path_of(survey.later[-1])} was written by a later version of tinyllm: "
+                "resume with that version, or move it away"
+            )
 
 
-def _one_run(folders: list[Path], found: list[list[Checkpoint]]) -> str | None:
+def _one_run(places: Sequence[Place], surveys: Sequence[Survey]) -> str | None:
     """The one run that can be meant; None if there are no checkpoints at all."""
-    runs = [{checkpoint.run_id for checkpoint in listed} for listed in found]
+    runs = [{held.run_id for held in survey.held} for survey in surveys]
     filled = [ids for ids in runs if ids]
     if not filled:
         return None
     meant = set.intersection(*filled)
     if len(meant) == 1:
         return meant.pop()
-    newest = sorted(
-        {checkpoint.run_id: checkpoint for listed in found for checkpoint in listed}.values(),
-        key=lambda checkpoint: checkpoint.run_id,
-    )
-    named = " and ".join(f"{c.path} of run {c.run_id}" for c in newest)
+    newest = {held.run_id: held for survey in surveys for held in survey.held}
+    named = " and ".join(f"{newest[run_id].where} of run {run_id}" for run_id in sorted(newest))
     raise UserError(
         f"can't tell which run to resume, there are {named}: move the checkpoints of the run that "
-        f"you don't want out of {' and '.join(map(str, folders))}"
+        f"you don't want out of {' and '.join(place.where for place in places)}"
     )
 
 
-def _put_away(path: Path) -> Path:
-    """Rename a damaged checkpoint, where the folder can be written; its place."""
-    target = path.with_name(f"damaged-{path.name}")
+def _put_away(place: Place, name: str) -> str:
+    """Rename a damaged checkpoint, where the place can be written; where it lies now."""
     try:
-        return set_aside(path, target)
+        return place.set_aside(name, f"damaged-{name}")
     except OSError:
-        return path
+        return place.path_of(name)
 
 
-def recover(folder: Path) -> None:
-    """Finish what a kill interrupted between two renames: an older save, moved away for a newer
-    one that never arrived, gets its name back. A folder that can't be written stays as it is."""
-    for old in temporaries(folder, "old"):
-        with contextlib.suppress(OSError, NotACheckpointError):
-            step = step_in_manifest(old)
-            if step is None:
-                continue
-            place = folder / f"checkpoint-{step}"
-            if place.exists():
-                to_trash(old)
-            else:
-                old.rename(place)
-
-
-def bring_down(checkpoint: Checkpoint, out: Path) -> Checkpoint:
+def bring_down(held: Held, out: Path) -> Checkpoint:
     """Copy a mirror's checkpoint into `out`, verified, whole or not at all.
 
     One that lies in `out` already is returned as it is. Raises UserError if the copy fails, as on
     a full disk.
     """
-    if checkpoint.path.parent.resolve() == out.resolve():
-        return checkpoint
     try:
         out.mkdir(parents=True, exist_ok=True)
-        return copy_checkpoint(checkpoint, out)
+        return held.place.fetch(held, out)
     except (OSError, SourceDamagedError) as error:
         raise UserError(
-            f"{checkpoint.path} can't be copied to {out} ({error}): "
+            f"{held.where} can't be copied to {out} ({error}): "
             "make room there, or give another --out"
         ) from error
 
 
-def set_aside_earlier(folder: Path, run_id: str) -> list[Path]:
+def set_aside_earlier(place: Place, run_id: str) -> list[str]:
     """For a fresh start: move checkpoints of other runs to `earlier-<their run id>/`.
 
     Nothing is deleted but temporary folders that no living process owns. Returns the new places.
-    Raises OSError if the folder can't be written.
+    Raises OSError if the place can't be written.
     """
-    recover(folder)
-    others = [found for found in list_checkpoints(folder) if found.run_id != run_id]
-    moved = [_to_earlier(checkpoint) for checkpoint in others]
-    for earlier in {checkpoint.run_id for checkpoint in others} | {run_id}:
-        clean_temporaries(folder, earlier)
+    place.recover()
+    others = [held for held in place.survey().held if held.run_id != run_id]
+    moved = [_to_earlier(held) for held in others]
+    for earlier in {held.run_id for held in others} | {run_id}:
+        place.clean(earlier)
     return moved
 
 
-def set_aside_newer(folder: Path, run_id: str, step: int) -> list[Path]:
+def set_aside_newer(place: Place, run_id: str, step: int) -> list[str]:
     """For a run that goes on from `step`: move its own later checkpoints to `earlier-<run id>/`.
 
     They belong to a course the run has left; kept in place they would count as its newest.
     """
-    newer = [c for c in list_checkpoints(folder) if c.run_id == run_id and c.step > step]
-    return [_to_earlier(checkpoint) for checkpoint in newer]
+    return [_to_earlier(held) for held in place.survey().of_run(run_id) if held.step > step]
 
 
-def _to_earlier(checkpoint: Checkpoint) -> Path:
-    path = checkpoint.path
-    return set_aside(path, path.parent / f"earlier-{as_name(checkpoint.run_id)}" / path.name)
+def _to_earlier(held: Held) -> str:
+    return held.place.set_aside(held.name, f"earlier-{as_name(held.run_id)}/{held.name}")
 
 
-def prune(folder: Path, run_id: str, keep_recent: int, keep_every: int) -> list[Checkpoint]:
+def prune(folder: Path, run_id: str, keep: Keep) -> list[Held]:
     """Delete what retention doesn't want of this run's checkpoints in `folder`; what was deleted.
 
     For a run without a mirror. Checkpoints of other runs are neither counted nor touched.
     """
-    own = [found for found in list_checkpoints(folder) if found.run_id == run_id]
-    keep = retained(((found.step, found.ordinal) for found in own), keep_recent, keep_every)
-    return delete_all(found for found in own if found.step not in keep)
-
-
-def delete_all(checkpoints: Iterable[Checkpoint]) -> list[Checkpoint]:
-    """Delete each; what was deleted. One that can't be stops none of the others: the next prune
-    meets it again."""
-    gone = []
-    for checkpoint in checkpoints:
-        with contextlib.suppress(OSError):
-            delete_checkpoint(checkpoint)
-            gone.append(checkpoint)
-    return gone
+    own = FolderPlace(folder).survey().of_run(run_id)
+    wanted = retained(own, keep)
+    return delete_all(held for held in own if held.step not in wanted)

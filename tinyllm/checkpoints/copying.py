@@ -8,7 +8,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,25 +133,55 @@ def hash_file(path: Path, progress: Progress = no_progress) -> FileRecord:
     return FileRecord(size, digest.hexdigest())
 
 
-def copy_file(source: Path, target: Path, progress: Progress = no_progress) -> FileRecord:
-    """Copy one file, force it to the disk, and return what was read from the source."""
+def chunks_of(path: Path) -> Generator[bytes, None, None]:
+    """The bytes of a file, CHUNK at a time. Raises SourceDamagedError if it is gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError as error:
+        raise SourceDamagedError(f"{path} is gone") from error
+    try:
+        while chunk := os.read(descriptor, CHUNK):
+            yield chunk
+    finally:
+        os.close(descriptor)
+
+
+def write_verified(
+    target: Path,
+    chunks: Iterable[bytes],
+    source: object,
+    expected: FileRecord | None = None,
+    progress: Progress = no_progress,
+) -> None:
+    """Write a file, force it to the disk and read it back; `progress` gets the bytes of both.
+
+    source    where the bytes come from, for messages
+
+    Raises SourceDamagedError if the bytes differ from `expected`, OSError (EIO) if the file
+    differs from the bytes: some drives report success for a file that they cut after closing it.
+    """
     digest = hashlib.sha256()
     size = 0
-    try:
-        reading = os.open(source, os.O_RDONLY)
-    except FileNotFoundError as error:
-        raise SourceDamagedError(f"{source} is gone") from error
-    try:
-        with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as writing:
-            while chunk := os.read(reading, CHUNK):
-                _write_all(writing, chunk)
-                digest.update(chunk)
-                size += len(chunk)
-                progress(len(chunk))
-            _force(writing)
-    finally:
-        os.close(reading)
-    return FileRecord(size, digest.hexdigest())
+    with _opened(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) as writing:
+        for chunk in chunks:
+            _write_all(writing, chunk)
+            digest.update(chunk)
+            size += len(chunk)
+            progress(len(chunk))
+        _force(writing)
+    read = FileRecord(size, digest.hexdigest())
+    refuse_other(read, expected, source)
+    if hash_file(target, progress) != read:
+        raise OSError(errno.EIO, "the copy reads back different", str(target))
+
+
+def refuse_other(read: FileRecord, expected: FileRecord | None, source: object) -> None:
+    """Raise SourceDamagedError if what was read isn't what the manifest says."""
+    if expected is not None and read != expected:
+        raise SourceDamagedError(
+            f"{source} has {read.bytes} bytes and another content than its manifest says "
+            f"({expected.bytes} bytes)"
+        )
 
 
 def copy_file_verified(
@@ -160,19 +190,17 @@ def copy_file_verified(
     expected: FileRecord | None = None,
     progress: Progress = no_progress,
 ) -> None:
-    """Copy one file and read it back; `progress` gets the bytes of both.
+    """Copy one file as `write_verified` does, which also tells what it raises."""
+    with contextlib.closing(chunks_of(source)) as chunks:
+        write_verified(target, chunks, source, expected, progress)
 
-    Raises SourceDamagedError if the source differs from `expected`, OSError (EIO) if the copy
-    differs from the source: some drives report success for a file that they cut after closing it.
+
+def final_order(files: Iterable[Path]) -> list[Path]:
+    """A final model's files in the order to publish them in.
+
+    Weights come last but for config.json: a reader who finds a new config.json finds everything.
     """
-    read = copy_file(source, target, progress)
-    if expected is not None and read != expected:
-        raise SourceDamagedError(
-            f"{source} has {read.bytes} bytes and another content than its manifest says "
-            f"({expected.bytes} bytes)"
-        )
-    if hash_file(target, progress) != read:
-        raise OSError(errno.EIO, "the copy reads back different", str(target))
+    return sorted(files, key=lambda f: (f.name == "config.json", f.suffix == ".safetensors"))
 
 
 def files_below(folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from tinyllm.checkpoints.copying import MANIFEST_FILE, OWNER_FILE, remove_tree, replace_file
 
 STAGING_PREFIX = ".tinyllm-staging-"
+COPY_PREFIX = ".tinyllm-copy-"
 TEMPORARY = re.compile(r"\.tinyllm-(staging|copy|old|trash)-[A-Za-z0-9_-]+")
 
 
@@ -47,6 +48,24 @@ class Owner:
         """True only if it can be told: its machine is this one and it no longer runs."""
         return self.host == socket.gethostname() and not _runs(self.pid, self.started)
 
+    def to_bytes(self) -> bytes:
+        """What a folder's owner.json holds."""
+        return json.dumps(asdict(self)).encode()
+
+
+def parse_owner(data: bytes) -> Owner | None:
+    """The owner in an owner.json; None if it is cut or somebody else's."""
+    try:
+        return Owner(**json.loads(data))
+    except (ValueError, TypeError):
+        return None
+
+
+def this_process(run_id: str) -> Owner:
+    """This process at work for a run."""
+    pid = os.getpid()
+    return Owner(run_id, socket.gethostname(), pid, _started(pid))
+
 
 def _started(pid: int) -> str:
     """Field 22 of /proc/PID/stat (man 5 proc); "" where there is none."""
@@ -72,22 +91,20 @@ def _runs(pid: int, started: str) -> bool:
 
 def mark(holder: Path, run_id: str) -> None:
     """Write into a folder that this process is at work in it, for this run."""
-    pid = os.getpid()
-    owner = Owner(run_id, socket.gethostname(), pid, _started(pid))
-    replace_file(holder / OWNER_FILE, json.dumps(asdict(owner)).encode())
+    replace_file(holder / OWNER_FILE, this_process(run_id).to_bytes())
 
 
 def read_owner(holder: Path) -> Owner | None:
     """Who made this folder; None if nothing in it says so."""
     try:
-        return Owner(**json.loads((holder / OWNER_FILE).read_bytes()))
-    except (OSError, ValueError, TypeError):
+        return parse_owner((holder / OWNER_FILE).read_bytes())
+    except OSError:
         return None
 
 
 def new_holder(folder: Path, run_id: str) -> Path:
     """A new, marked temporary folder in `folder` to build a copy in."""
-    holder = folder / f".tinyllm-copy-{uuid.uuid4().hex[:12]}"
+    holder = folder / f"{COPY_PREFIX}{uuid.uuid4().hex[:12]}"
     holder.mkdir()
     try:
         mark(holder, run_id)
@@ -168,7 +185,7 @@ def clean_temporaries(folder: Path, run_id: str | None) -> None:
         owner = read_owner(holder)
         if owner is None:
             _remove_unmarked(holder)
-        elif _is_stale(owner, run_id, is_staging=holder.name.startswith(STAGING_PREFIX)):
+        elif is_stale(owner, run_id, is_staging=holder.name.startswith(STAGING_PREFIX)):
             remove_tree(holder)
     for trash in temporaries(folder, "trash"):
         if (trash / MANIFEST_FILE).exists():
@@ -178,7 +195,8 @@ def clean_temporaries(folder: Path, run_id: str | None) -> None:
                 trash.rmdir()
 
 
-def _is_stale(owner: Owner, run_id: str | None, *, is_staging: bool) -> bool:
+def is_stale(owner: Owner, run_id: str | None, *, is_staging: bool = False) -> bool:
+    """Nobody works any more in a folder of this owner's; `run_id` as in `clean_temporaries`."""
     if owner.is_this_process():
         return not is_staging and owner.run_id == run_id
     if owner.host == socket.gethostname():

@@ -1,12 +1,13 @@
 """What makes a folder a checkpoint: `checkpoint-<step>` with a manifest, written last.
 
-`manifest.json`: `{"format": 1, "run_id", "step", "ordinal", "files": {name: {"bytes", "sha256"}}}`.
-A folder without one is never resumed from and never deleted.
+`manifest.json`: `{"format": 1, "run_id", "step", "ordinal", "loss", "files": {name: {"bytes",
+"sha256"}}}`. A folder without one is never resumed from and never deleted.
 """
 
 import contextlib
 import errno
 import json
+import math
 import re
 import stat
 from collections.abc import Iterable
@@ -30,24 +31,31 @@ NAME = re.compile(r"checkpoint-(0|[1-9][0-9]*)")
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A complete save: where it lies, whose it is, and its number on the schedule."""
+    """A complete save: where it lies, whose it is, its number on the schedule, its score.
+
+    loss  held out, nats a token; None if it wasn't measured at this step
+    """
 
     path: Path
     step: int
     run_id: str
     ordinal: int | None
+    loss: float | None = None
 
 
 class NotACheckpointError(Exception):
     """The folder has a manifest of this program's that can't be used; the message says why."""
 
 
-def _manifest_of(path: Path) -> dict[str, Any] | None:
-    """The manifest, None if there is none or it isn't this program's."""
-    try:
-        data = (path / MANIFEST_FILE).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+class LaterFormatError(NotACheckpointError):
+    """The manifest was written by a later version: whole, but not for this one to judge."""
+
+
+def parse_manifest(data: bytes) -> dict[str, Any] | None:
+    """The manifest in these bytes; None if it isn't this program's.
+
+    Raises NotACheckpointError if it is damaged, LaterFormatError if a later version wrote it.
+    """
     try:
         manifest = json.loads(data)
     except ValueError as error:
@@ -55,10 +63,56 @@ def _manifest_of(path: Path) -> dict[str, Any] | None:
     if not isinstance(manifest, dict) or not {"format", "run_id", "files"} <= manifest.keys():
         return None
     if manifest["format"] != FORMAT:
-        raise NotACheckpointError(
-            f"{MANIFEST_FILE} has format {manifest['format']!r}, written by a later version"
-        )
+        if isinstance(manifest["format"], int) and manifest["format"] > FORMAT:
+            raise LaterFormatError(
+                f"{MANIFEST_FILE} has format {manifest['format']}, written by a later version"
+            )
+        raise NotACheckpointError(f"{MANIFEST_FILE} has format {manifest['format']!r}")
     return manifest
+
+
+def identity_in(manifest: dict[str, Any], step: int) -> tuple[str, int | None, float | None]:
+    """(run id, ordinal, loss) in the manifest of a checkpoint named for `step`.
+
+    Raises NotACheckpointError if it is of another step, or damaged.
+    """
+    run_id, ordinal = manifest["run_id"], manifest.get("ordinal")
+    loss = manifest.get("loss")
+    if manifest.get("step") != step:
+        raise NotACheckpointError(f"its manifest is of step {manifest.get('step')!r}")
+    if not isinstance(run_id, str) or not isinstance(ordinal, int | None):
+        raise NotACheckpointError(f"{MANIFEST_FILE} is damaged")
+    return run_id, ordinal, loss if isinstance(loss, float) and math.isfinite(loss) else None
+
+
+def records_in(manifest: dict[str, Any]) -> dict[str, FileRecord]:
+    """Name, size and hash of every file that the manifest names.
+
+    Raises NotACheckpointError if it is damaged, or names a file outside the folder.
+    """
+    try:
+        records = {name: FileRecord(**entry) for name, entry in manifest["files"].items()}
+    except (TypeError, AttributeError) as error:
+        raise NotACheckpointError(f"{MANIFEST_FILE} is damaged") from error
+    for name in records:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise NotACheckpointError(f"{MANIFEST_FILE} names {name!r}, outside the checkpoint")
+    return records
+
+
+def _manifest_of(path: Path) -> dict[str, Any] | None:
+    """The manifest in a folder, None if there is none or it isn't this program's."""
+    try:
+        data = (path / MANIFEST_FILE).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return parse_manifest(data)
+
+
+def step_of(name: str) -> int | None:
+    """The step that a checkpoint's name tells; None for any other name."""
+    match = NAME.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def read_checkpoint(path: Path) -> Checkpoint | None:
@@ -66,18 +120,13 @@ def read_checkpoint(path: Path) -> Checkpoint | None:
 
     Raises NotACheckpointError if its manifest is damaged or belongs to another step.
     """
-    name = NAME.fullmatch(path.name)
-    if name is None or path.is_symlink():
+    step = step_of(path.name)
+    if step is None or path.is_symlink():
         return None
     manifest = _manifest_of(path)
     if manifest is None:
         return None
-    step, run_id, ordinal = manifest.get("step"), manifest["run_id"], manifest.get("ordinal")
-    if step != int(name[1]):
-        raise NotACheckpointError(f"its manifest is of step {step!r}")
-    if not isinstance(run_id, str) or not isinstance(ordinal, int | None):
-        raise NotACheckpointError(f"{MANIFEST_FILE} is damaged")
-    return Checkpoint(path, int(name[1]), run_id, ordinal)
+    return Checkpoint(path, step, *identity_in(manifest, step))
 
 
 def step_in_manifest(path: Path) -> int | None:
@@ -116,14 +165,7 @@ def file_records(checkpoint: Checkpoint) -> dict[str, FileRecord]:
     manifest = _manifest_of(checkpoint.path)
     if manifest is None:
         raise NotACheckpointError(f"{MANIFEST_FILE} is missing")
-    try:
-        records = {name: FileRecord(**entry) for name, entry in manifest["files"].items()}
-    except (TypeError, AttributeError) as error:
-        raise NotACheckpointError(f"{MANIFEST_FILE} is damaged") from error
-    for name in records:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise NotACheckpointError(f"{MANIFEST_FILE} names {name!r}, outside the checkpoint")
-    return records
+    return records_in(manifest)
 
 
 def verify(checkpoint: Checkpoint, hashes: bool = True) -> str | None:
@@ -149,7 +191,9 @@ def verify(checkpoint: Checkpoint, hashes: bool = True) -> str | None:
     return None
 
 
-def seal(path: Path, run_id: str, step: int, ordinal: int | None) -> Checkpoint:
+def seal(
+    path: Path, run_id: str, step: int, ordinal: int | None, loss: float | None = None
+) -> Checkpoint:
     """Make a folder of files a checkpoint: force every file to disk, then write its manifest.
 
     The files get the mode that the umask gives new files; a refused chmod is no failure.
@@ -164,16 +208,19 @@ def seal(path: Path, run_id: str, step: int, ordinal: int | None) -> Checkpoint:
         records[name] = asdict(hash_file(path / name))
     for folder in {(path / name).parent for name in names}:
         force_folder(folder)
+    if loss is not None and not math.isfinite(loss):
+        loss = None  # JSON has no word for it, and it is nobody's best
     manifest = {
         "format": FORMAT,
         "run_id": run_id,
         "step": step,
         "ordinal": ordinal,
+        "loss": loss,
         "files": records,
     }
     replace_file(path / MANIFEST_FILE, json.dumps(manifest, indent=1).encode() + b"\n")
     _follow_umask(path, names)
-    return Checkpoint(path, step, run_id, ordinal)
+    return Checkpoint(path, step, run_id, ordinal, loss)
 
 
 def _follow_umask(path: Path, names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Copy a run's checkpoints to a slow or unreliable folder, in the background.
+"""Copy a run's checkpoints to a slow or unreliable place, in the background.
 
 One thread looks at two sets, what the mirror holds and what waits, and copies what retention
 wants of both. Nothing it meets reaches the thread that trains; `drain` tells the truth at the end.
@@ -13,10 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tinyllm.checkpoints.backlog import Backlog, DrainResult, Save
-from tinyllm.checkpoints.choosing import delete_all, recover, set_aside_newer
-from tinyllm.checkpoints.copying import Progress, SourceDamagedError
+from tinyllm.checkpoints.choosing import set_aside_newer
+from tinyllm.checkpoints.copying import SourceDamagedError
 from tinyllm.checkpoints.health import Health
-from tinyllm.checkpoints.leftovers import clean_temporaries
 from tinyllm.checkpoints.manifests import (
     Checkpoint,
     NotACheckpointError,
@@ -24,9 +23,9 @@ from tinyllm.checkpoints.manifests import (
     list_checkpoints,
     read_checkpoint,
     seal,
-    verify,
 )
-from tinyllm.checkpoints.publishing import copy_checkpoint, copy_files_verified
+from tinyllm.checkpoints.places import FolderPlace, Held, Place, delete_all
+from tinyllm.checkpoints.retention import Keep
 from tinyllm.console import SECONDS_BETWEEN_LINES
 
 __all__ = ["DrainResult", "Mirror"]
@@ -34,7 +33,6 @@ __all__ = ["DrainResult", "Mirror"]
 SECONDS_TO_END = 5.0
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
-CopyCheckpoint = Callable[[Checkpoint, Path, Progress], Checkpoint]
 Say = Callable[[str], None]
 
 
@@ -47,41 +45,32 @@ def _say_nothing(_: str) -> None:
 
 
 class Mirror:
-    """Keeps `sync_dir` holding the newest N and every K-th save of run `run_id`.
+    """Keeps `place` holding what `keep` says of run `run_id`'s saves.
 
-    sync_dir       must exist; it is never created later, so that a drive that went away isn't
-                   replaced by a folder on the local disk
-    keep_recent    newest saves kept, on the mirror and locally; 1 or more
-    keep_every     on the mirror, saves whose ordinal it divides are kept for good; 0 = none
+    place          must exist; it is never made here
+    keep           what stays on the mirror; locally the newest and the best
     say            gets one line at every change of state
-    copy           copies a checkpoint into a folder, verified, or raises
     patience       seconds of failing, or a fifth of those without a byte, before `drain` gives up
     first_delay, longest_delay  seconds between retries: doubling, with jitter
-
-    Raises UserError (a ValueError) for counts that would keep nothing.
     """
 
     def __init__(
         self,
-        sync_dir: Path,
+        place: Place,
         run_id: str,
-        keep_recent: int,
-        keep_every: int = 0,
+        keep: Keep,
         *,
         say: Say = _print_line,
-        copy: CopyCheckpoint = copy_checkpoint,
         patience: float = 120.0,
         first_delay: float = 1.0,
         longest_delay: float = 60.0,
     ) -> None:
-        self.sync_dir = sync_dir
+        self.place = place
         self.run_id = run_id
         self._say_line = say
-        self._copy = copy
-        self._was_mount = os.path.ismount(sync_dir)
 
         self._lock = threading.Condition()  # guards all below but _sound, the thread's own
-        self._backlog = Backlog(keep_recent, keep_every)
+        self._backlog = Backlog(keep)
         self._health = Health(patience, first_delay, longest_delay)
         self._thread: threading.Thread | None = None
         self._stop = False
@@ -92,10 +81,10 @@ class Mirror:
 
     # ---- for the thread that trains: nothing but drain waits for the mirror ----
 
-    def submit(self, path: Path, step: int, ordinal: int | None) -> None:
+    def submit(self, path: Path, step: int, ordinal: int | None, loss: float | None = None) -> None:
         """Hand over a finished local save. A folder without manifest gets one in the background."""
         with self._lock:
-            self._backlog.add(Save(path, step, ordinal))
+            self._backlog.add(Save(path, step, ordinal, loss))
             self._local_folders.add(path.parent)
             self._wake()
 
@@ -108,7 +97,7 @@ class Mirror:
         Raises OSError if the local folder can't be read or written.
         """
         if step is not None:
-            set_aside_newer(folder, self.run_id, step)
+            set_aside_newer(FolderPlace(folder), self.run_id, step)
         with self._lock:
             self._rewind_to = step
             self._local_folders.add(folder)
@@ -139,7 +128,7 @@ class Mirror:
                     line = self._health.line(self._waiting(), started)
                 say(line)
         with self._lock:
-            result = self._backlog.result(self.sync_dir, self._health.error)
+            result = self._backlog.result(self.place.copy_command, self._health.error)
             self._stop = self._is_finished()
             self._lock.notify_all()
             thread = self._thread if self._stop else None
@@ -185,7 +174,7 @@ class Mirror:
     def _adopt_local(self, folder: Path) -> None:
         for found in list_checkpoints(folder):
             if found.run_id == self.run_id and not self._backlog.knows(found.step):
-                self._backlog.add(Save(found.path, found.step, found.ordinal))
+                self._backlog.add(Save(found.path, found.step, found.ordinal, found.loss))
 
     # ---- the mirror's own thread ----
 
@@ -210,10 +199,9 @@ class Mirror:
 
     def _work(self) -> None:
         """One round: copy one thing, then delete what is no longer wanted."""
-        if self._was_mount and not os.path.ismount(self.sync_dir):
-            raise OSError(errno.ENOTCONN, "the drive is no longer mounted", str(self.sync_dir))
-        recover(self.sync_dir)
-        clean_temporaries(self.sync_dir, self.run_id)
+        self.place.check()
+        self.place.recover()
+        self.place.clean(self.run_id)
         self._look_at_mirror()
         chosen, final = self._choose()
         done = ""
@@ -239,24 +227,20 @@ class Mirror:
         with self._lock:
             step = self._rewind_to
         if step is not None:
-            set_aside_newer(self.sync_dir, self.run_id, step)
+            set_aside_newer(self.place, self.run_id, step)
         found = self._own_on_mirror()
         with self._lock:
             self._rewind_to = None
-            self._backlog.on_mirror = {c.step: c.ordinal for c in found}
+            self._backlog.on_mirror = {held.step: held for held in found}
 
-    def _own_on_mirror(self) -> list[Checkpoint]:
+    def _own_on_mirror(self) -> list[Held]:
         """This run's checkpoints there; one with a wrong size counts for nothing."""
-        if not self.sync_dir.is_dir():
-            raise FileNotFoundError(errno.ENOENT, "the folder is gone", str(self.sync_dir))
         own = []
-        for checkpoint in list_checkpoints(self.sync_dir):
-            if checkpoint.run_id != self.run_id:
+        for held in self.place.survey().of_run(self.run_id):
+            if held.step not in self._sound and self.place.fault(held, hashes=False):
                 continue
-            if checkpoint.step not in self._sound and verify(checkpoint, hashes=False):
-                continue
-            self._sound.add(checkpoint.step)
-            own.append(checkpoint)
+            self._sound.add(held.step)
+            own.append(held)
         return own
 
     def _check_local(self, save: Save) -> None:
@@ -264,11 +248,11 @@ class Mirror:
         try:
             checkpoint = read_checkpoint(save.path)
             if checkpoint is None:
-                seal(save.path, self.run_id, save.step, save.ordinal)
+                seal(save.path, self.run_id, save.step, save.ordinal, save.loss)
             elif checkpoint.run_id != self.run_id:
                 self._lose(save, f"it belongs to run {checkpoint.run_id}")
             else:
-                save.ordinal = checkpoint.ordinal
+                save.ordinal, save.loss = checkpoint.ordinal, checkpoint.loss
         except (FileNotFoundError, NotACheckpointError) as error:
             self._lose(save, str(error))
         save.has_manifest = True
@@ -285,14 +269,14 @@ class Mirror:
 
     def _copy_save(self, save: Save) -> bool:
         """Bring one save to the mirror; False if it turned out to be damaged here."""
-        checkpoint = Checkpoint(save.path, save.step, self.run_id, save.ordinal)
+        checkpoint = Checkpoint(save.path, save.step, self.run_id, save.ordinal, save.loss)
         try:
             if not self._is_there(checkpoint):
                 records = file_records(checkpoint).values()
                 with self._lock:
                     self._health.begin(save.path.name, 2 * sum(r.bytes for r in records))
                 self._sound.discard(save.step)
-                self._copy(checkpoint, self.sync_dir, self._advance)
+                self.place.put(checkpoint, self._advance)
         except (SourceDamagedError, NotACheckpointError) as error:
             self._lose(save, str(error))
             return False
@@ -309,27 +293,25 @@ class Mirror:
 
     def _is_there(self, checkpoint: Checkpoint) -> bool:
         """The mirror has a complete copy with the same manifest."""
-        place = self.sync_dir / checkpoint.path.name
-        copy = Checkpoint(place, checkpoint.step, self.run_id, checkpoint.ordinal)
+        copy = Held(self.place, checkpoint.step, self.run_id, checkpoint.ordinal, checkpoint.loss)
         try:
-            same = read_checkpoint(place) == copy
-            same = same and file_records(copy) == file_records(checkpoint)
+            same = copy in self.place.survey().held
+            same = same and self.place.records(copy) == file_records(checkpoint)
         except NotACheckpointError:
             return False
-        return same and verify(copy, hashes=False) is None
+        return same and self.place.fault(copy, hashes=False) is None
 
     def _make_room(self, coming: Checkpoint) -> None:
         """On a full mirror, give up what the coming save would supersede, but never the last."""
         there = self._own_on_mirror()
-        saves = [(found.step, found.ordinal) for found in there]
-        keep = self._backlog.retained([*saves, (coming.step, coming.ordinal)])
+        keep = self._backlog.retained([*there, coming])
         newest = max((found.step for found in there), default=None)
         delete_all(f for f in there if f.step not in keep and f.step != newest)
 
     def _copy_final(self, files: list[Path]) -> None:
         with self._lock:
             self._health.begin("the final model", 2 * sum(f.stat().st_size for f in files))
-        copy_files_verified(files, self.sync_dir, self.run_id, self._advance)
+        self.place.put_files(files, self.run_id, self._advance)
         with self._lock:
             if self._backlog.final is files:
                 self._backlog.final = []
@@ -339,17 +321,17 @@ class Mirror:
         if not self._tidy_due:
             return
         there = self._own_on_mirror()
-        keep = self._backlog.retained((found.step, found.ordinal) for found in there)
+        keep = self._backlog.retained(there)
         unwanted = [found for found in there if found.step not in keep]
         gone = delete_all(unwanted)
         with self._lock:
-            for checkpoint in gone:
-                self._backlog.on_mirror.pop(checkpoint.step, None)
+            for held in gone:
+                self._backlog.on_mirror.pop(held.step, None)
             folders = list(self._local_folders)
         for folder in folders:
-            own = [found for found in list_checkpoints(folder) if found.run_id == self.run_id]
+            own = FolderPlace(folder).survey().of_run(self.run_id)
             with self._lock:
-                steps = self._backlog.deletable([(found.step, found.ordinal) for found in own])
+                steps = self._backlog.deletable(own)
             deletable = [found for found in own if found.step in steps]
             unwanted += deletable
             gone += delete_all(deletable)
@@ -370,7 +352,7 @@ class Mirror:
         if failed_for is not None:
             self._say(f"mirror: working again after {failed_for:.0f} s")
         if caught_up:
-            self._say(f"mirror: caught up, {done} is safe in {self.sync_dir}")
+            self._say(f"mirror: caught up, {done} is safe in {self.place.where}")
 
     def _note_failure(self, error: Exception) -> None:
         with self._lock:

@@ -3,17 +3,20 @@
 import errno
 import os
 import re
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path, PurePath
 
 from tinyllm.checkpoints.copying import (
     MANIFEST_FILE,
     NOT_SUPPORTED,
     OWNER_FILE,
+    FileRecord,
     Progress,
     SourceDamagedError,
     copy_file_verified,
     files_below,
+    final_order,
     force_folder,
     free_name,
     no_progress,
@@ -31,23 +34,33 @@ from tinyllm.checkpoints.leftovers import (
 from tinyllm.checkpoints.manifests import (
     Checkpoint,
     NotACheckpointError,
-    file_records,
+    identity_in,
+    parse_manifest,
     read_checkpoint,
+    records_in,
     seal,
+    step_of,
 )
 
 
-def publish(staging: Path, final: Path, run_id: str, step: int, ordinal: int | None) -> Checkpoint:
+def publish(
+    staging: Path,
+    final: Path,
+    run_id: str,
+    step: int,
+    ordinal: int | None,
+    loss: float | None = None,
+) -> Checkpoint:
     """Seal the files in `staging` and move them to `final` in one rename.
 
     What `final` held before: this run's older save is replaced, anything else is set aside.
     If `staging` lies in a folder made by `staging_folder`, that goes too.
     Raises OSError if the disk fails; `final` is then what it was.
     """
-    seal(staging, run_id, step, ordinal)
+    sealed = seal(staging, run_id, step, ordinal, loss)
     _swap_in(staging, final, run_id)
     discard_holder(staging.parent)
-    return Checkpoint(final, step, run_id, ordinal)
+    return replace(sealed, path=final)
 
 
 def _swap_in(source: Path, final: Path, run_id: str) -> None:
@@ -115,27 +128,53 @@ def copy_checkpoint(
     Raises SourceDamagedError if the source isn't what its manifest says, OSError if a disk fails.
     """
     try:
-        records = file_records(checkpoint)
-    except NotACheckpointError as error:
-        raise SourceDamagedError(f"{checkpoint.path}: {error}") from error
-    final = target / checkpoint.path.name
-    holder = new_holder(target, checkpoint.run_id)
+        manifest = (checkpoint.path / MANIFEST_FILE).read_bytes()
+    except FileNotFoundError as error:
+        raise SourceDamagedError(f"{checkpoint.path}: {MANIFEST_FILE} is missing") from error
+
+    def bring(name: str, place: Path, record: FileRecord) -> None:
+        copy_file_verified(checkpoint.path / name, place, record, progress)
+
+    return receive(checkpoint.path, manifest, target, bring)
+
+
+def receive(
+    source: PurePath, manifest: bytes, target: Path, bring: Callable[[str, Path, FileRecord], None]
+) -> Checkpoint:
+    """Put a checkpoint that lies elsewhere into folder `target`, whole or not at all.
+
+    source    where it lies, by its own name
+    manifest  the bytes of its manifest
+    bring     writes one file to a path, forced to the disk and compared with its record
+
+    Raises SourceDamagedError if the manifest is damaged, OSError if the disk fails, and what
+    `bring` raises.
+    """
     try:
-        copy = holder / checkpoint.path.name
+        parsed, step = parse_manifest(manifest), step_of(source.name)
+        if parsed is None or step is None:
+            raise NotACheckpointError(f"{MANIFEST_FILE} is not one of a checkpoint")
+        run_id, ordinal, loss = identity_in(parsed, step)
+        records = records_in(parsed)
+    except NotACheckpointError as error:
+        raise SourceDamagedError(f"{source}: {error}") from error
+    final = target / source.name
+    holder = new_holder(target, run_id)
+    try:
+        copy = holder / source.name
         copy.mkdir()
         for name, record in records.items():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            copy_file_verified(checkpoint.path / name, copy / name, record, progress)
+            bring(name, copy / name, record)
         for folder in {(copy / name).parent for name in records} | {copy}:
             force_folder(folder)
-        manifest = (checkpoint.path / MANIFEST_FILE).read_bytes()
         write_file(copy / MANIFEST_FILE, manifest)
-        _swap_in(copy, final, checkpoint.run_id)
+        _swap_in(copy, final, run_id)
         if (final / MANIFEST_FILE).read_bytes() != manifest:
             raise OSError(errno.EIO, "the manifest reads back different", str(final))
     finally:
         discard_holder(holder)
-    return Checkpoint(final, checkpoint.step, checkpoint.run_id, checkpoint.ordinal)
+    return Checkpoint(final, step, run_id, ordinal, loss)
 
 
 def copy_files_verified(
@@ -143,10 +182,9 @@ def copy_files_verified(
 ) -> None:
     """Copy a final model's files into folder `target`, each verified and then renamed.
 
-    All are copied before the first is renamed; weights come last but for config.json, so that a
-    reader who finds a new config.json finds everything. Raises as `copy_checkpoint` does.
+    All are copied before the first is renamed, in `final_order`. Raises as `copy_checkpoint` does.
     """
-    ordered = sorted(files, key=lambda f: (f.name == "config.json", f.suffix == ".safetensors"))
+    ordered = final_order(files)
     holder = new_holder(target, run_id)
     try:
         for file in ordered:

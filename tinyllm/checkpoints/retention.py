@@ -1,8 +1,47 @@
-"""Which saves of a run are kept: a pure function of step numbers, no files."""
+"""Which saves of a run are kept: a pure function of their numbers and losses, no files."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
 
 from tinyllm.errors import UserError
+
+
+class Saved(Protocol):
+    """A save, wherever it lies: its step, its number on the schedule, its held-out loss."""
+
+    @property
+    def step(self) -> int: ...
+    @property
+    def ordinal(self) -> int | None: ...
+    @property
+    def loss(self) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """What of a run's saves is kept.
+
+    recent  the newest N, 1 or more
+    every   each save whose ordinal it divides, for good; 0 = none
+    best    the one with the lowest held-out loss too
+
+    Raises UserError (a ValueError) for counts that would keep nothing or mean nothing.
+    """
+
+    recent: int = 1
+    every: int = 0
+    best: bool = False
+
+    def __post_init__(self) -> None:
+        if self.recent < 1:
+            raise UserError(
+                f"keep_recent is {self.recent}: give 1 or more, a run needs its newest save"
+            )
+        if self.every < 0:
+            raise UserError(
+                f"keep_every is {self.every}: give 1 or more, or 0 to keep none for good"
+            )
 
 
 def ordinal_of(step: int, save_steps: int) -> int | None:
@@ -13,30 +52,21 @@ def ordinal_of(step: int, save_steps: int) -> int | None:
     return step // save_steps if step % save_steps == 0 else None
 
 
-def check_retention(keep_recent: int, keep_every: int) -> None:
-    """Raise UserError (a ValueError) for counts that would keep nothing or mean nothing."""
-    if keep_recent < 1:
-        raise UserError(
-            f"keep_recent is {keep_recent}: give 1 or more, a run needs its newest save"
-        )
-    if keep_every < 0:
-        raise UserError(f"keep_every is {keep_every}: give 1 or more, or 0 to keep none for good")
+def retained(saves: Iterable[Saved], keep: Keep) -> set[int]:
+    """Steps to keep, of `saves`: the newest N, every K-th on the schedule, and the best.
 
-
-def retained(
-    saves: Iterable[tuple[int, int | None]], keep_recent: int, keep_every: int
-) -> set[int]:
-    """Steps to keep, of `saves` as (step, ordinal): the newest N and every K-th on the schedule.
-
-    keep_recent  newest steps kept, 1 or more, else ValueError
-    keep_every   saves whose ordinal it divides are kept for good; 0 = none
+    Of equal losses the earliest is the best, so a later save never displaces it without being
+    better. Deleting the others changes nothing of the answer.
     """
-    check_retention(keep_recent, keep_every)
-    ordinals = list(saves)
-    newest = sorted({step for step, _ in ordinals}, reverse=True)[:keep_recent]
-    permanent = {
-        step
-        for step, ordinal in ordinals
-        if keep_every and ordinal is not None and ordinal % keep_every == 0
-    }
-    return permanent | set(newest)
+    everything = list(saves)
+    kept = set(sorted({save.step for save in everything})[-keep.recent :])
+    if keep.every:
+        kept |= {
+            save.step
+            for save in everything
+            if save.ordinal is not None and save.ordinal % keep.every == 0
+        }
+    if keep.best:
+        scored = [(s.loss, s.step) for s in everything if s.loss is not None]
+        kept |= {step for _, step in sorted(scored)[:1]}
+    return kept
