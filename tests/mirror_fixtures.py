@@ -8,7 +8,9 @@ import pytest
 from mirrors import Make
 from saves import RUN
 
+from tinyllm.checkpoints import FolderPlace, Keep, copy_checkpoint
 from tinyllm.checkpoints.mirror import Mirror
+from tinyllm.checkpoints.places import CopyCheckpoint
 
 
 @pytest.fixture
@@ -38,9 +40,16 @@ def said() -> list[str]:
 def make(folders: tuple[Path, Path], said: list[str]) -> Iterator[Make]:
     made: list[Mirror] = []
 
-    def build(keep_recent: int = 1, keep_every: int = 0, **more: object) -> Mirror:
+    def build(
+        keep_recent: int = 1,
+        keep_every: int = 0,
+        keep_best: bool = False,
+        copy: CopyCheckpoint = copy_checkpoint,
+        **more: object,
+    ) -> Mirror:
         settings = {"say": said.append, "first_delay": 0.001, "longest_delay": 0.01, **more}
-        mirror = Mirror(folders[1], RUN, keep_recent, keep_every, **settings)  # type: ignore[arg-type]
+        keep = Keep(keep_recent, keep_every, keep_best)
+        mirror = Mirror(FolderPlace(folders[1], copy), RUN, keep, **settings)  # type: ignore[arg-type]
         made.append(mirror)
         return mirror
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from tinyllm.checkpoints import (
     Checkpoint,
+    FolderPlace,
     list_checkpoints,
     ordinal_of,
     publish,
-    recover,
     verify,
 )
 
@@ -32,13 +32,17 @@ def write_files(folder: Path, step: int, size: int = 3000) -> Path:
 
 
 def make_save(
-    folder: Path, step: int, run_id: str = RUN, save_steps: int = 10, size: int = 3000
+    folder: Path,
+    step: int,
+    run_id: str = RUN,
+    save_steps: int = 10,
+    size: int = 3000,
+    loss: float | None = None,
 ) -> Checkpoint:
     """A published checkpoint."""
     source = write_files(folder / "to-publish" / f"checkpoint-{step}", step, size)
-    saved = publish(
-        source, folder / f"checkpoint-{step}", run_id, step, ordinal_of(step, save_steps)
-    )
+    ordinal = ordinal_of(step, save_steps)
+    saved = publish(source, folder / f"checkpoint-{step}", run_id, step, ordinal, loss)
     source.parent.rmdir()
     return saved
 
@@ -50,7 +54,7 @@ def names(folder: Path) -> list[str]:
 
 def check_invariants(folder: Path, replaces: bool = False) -> None:
     """Whatever is listed is whole; a save that was being replaced is there, older or newer."""
-    recover(folder)
+    FolderPlace(folder).recover()
     listed = list_checkpoints(folder)
     assert all(verify(found) is None for found in listed)
     if replaces:

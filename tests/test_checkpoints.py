@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 from saves import RUN, make_save, names, write_files
 
+from tinyllm import checkpoints
 from tinyllm.checkpoints import (
+    Checkpoint,
+    Choice,
+    FolderPlace,
+    Held,
+    Keep,
     bring_down,
-    choose,
     list_checkpoints,
     prune,
     set_aside_earlier,
@@ -21,6 +26,15 @@ from tinyllm.checkpoints import (
 )
 from tinyllm.checkpoints.leftovers import new_holder, to_old, to_trash
 from tinyllm.errors import UserError
+
+
+def choose(out: Path, mirror: Path | None = None) -> Choice:
+    return checkpoints.choose(FolderPlace(out), mirror and FolderPlace(mirror))
+
+
+def held(saved: Checkpoint) -> Held:
+    """How its folder shows it."""
+    return Held(FolderPlace(saved.path.parent), saved.step, saved.run_id, saved.ordinal, saved.loss)
 
 
 def steps(folder: Path) -> list[int]:
@@ -80,7 +94,7 @@ def test_somebody_elses_manifest_json_makes_no_checkpoint(tmp_path: Path) -> Non
     (tmp_path / "checkpoint-5" / "manifest.json").write_text('{"name": "a web app"}')
     choice = choose(tmp_path)
     assert (choice.checkpoint, choice.damaged) == (None, [])
-    assert choice.unmarked == [tmp_path / "checkpoint-5"]
+    assert choice.unmarked == [str(tmp_path / "checkpoint-5")]
 
 
 @pytest.mark.parametrize(
@@ -130,19 +144,19 @@ def test_with_nothing_to_resume_the_choice_is_empty(tmp_path: Path, out: str, sy
 def test_the_newest_of_both_folders_is_chosen(tmp_path: Path) -> None:
     make_save(tmp_path / "out", 10)
     newest = make_save(tmp_path / "sync", 20)
-    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == newest
+    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == held(newest)
 
 
 def test_newer_local_saves_win_over_the_mirrors_backlog(tmp_path: Path) -> None:
     newest = make_save(tmp_path / "out", 30)
     make_save(tmp_path / "sync", 20)
-    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == newest
+    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == held(newest)
 
 
 def test_at_the_same_step_the_local_one_is_chosen(tmp_path: Path) -> None:
     local = make_save(tmp_path / "out", 20)
     make_save(tmp_path / "sync", 20)
-    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == local
+    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == held(local)
 
 
 @pytest.mark.parametrize("how", KINDS)
@@ -152,15 +166,15 @@ def test_a_damaged_one_is_named_and_set_aside_and_the_next_older_taken(
     older = make_save(tmp_path / "out", 10)
     damage(make_save(tmp_path / "out", 20).path, how)
     choice = choose(tmp_path / "out")
-    assert choice.checkpoint == older
-    assert [path.name for path, _ in choice.damaged] == ["damaged-checkpoint-20"]
+    assert choice.checkpoint == held(older)
+    assert [Path(path).name for path, _ in choice.damaged] == ["damaged-checkpoint-20"]
     assert names(tmp_path / "out") == ["checkpoint-10", "damaged-checkpoint-20"]
 
 
 def test_a_damaged_local_one_gives_way_to_the_mirrors_of_the_same_step(tmp_path: Path) -> None:
     damage(make_save(tmp_path / "out", 20).path, "flipped bit")
     copy = make_save(tmp_path / "sync", 20)
-    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == copy
+    assert choose(tmp_path / "out", tmp_path / "sync").checkpoint == held(copy)
 
 
 def test_when_all_are_damaged_none_is_chosen_and_none_deleted(tmp_path: Path) -> None:
@@ -183,8 +197,8 @@ def test_a_read_only_folder_does_not_stop_the_choice(
     for call in ("rename", "replace", "mkdir", "unlink", "rmdir"):
         monkeypatch.setattr(os, call, refuse)
     choice = choose(tmp_path)
-    assert choice.checkpoint == older
-    assert [path for path, _ in choice.damaged] == [bad.path]
+    assert choice.checkpoint == held(older)
+    assert [path for path, _ in choice.damaged] == [str(bad.path)]
 
 
 def test_two_runs_that_could_be_meant_are_refused_by_name(tmp_path: Path) -> None:
@@ -199,7 +213,7 @@ def test_the_run_that_both_folders_hold_is_meant_and_the_other_is_reported(tmp_p
     make_save(tmp_path / "sync", 10, run_id="run-b")
     old = make_save(tmp_path / "sync", 500, run_id="run-a")
     choice = choose(tmp_path / "out", tmp_path / "sync")
-    assert (choice.checkpoint, choice.other_runs) == (mine, [old])
+    assert (choice.checkpoint, choice.other_runs) == (held(mine), [held(old)])
 
 
 def test_an_unreadable_mirror_is_refused_not_ignored(
@@ -225,7 +239,7 @@ def test_a_save_that_was_being_replaced_gets_its_name_back(tmp_path: Path) -> No
     saved = make_save(tmp_path, 10)
     to_old(saved.path)
     assert steps(tmp_path) == []
-    assert choose(tmp_path).checkpoint == saved
+    assert choose(tmp_path).checkpoint == held(saved)
 
 
 def test_a_save_that_was_being_deleted_does_not_come_back(tmp_path: Path) -> None:
@@ -238,7 +252,7 @@ def test_a_save_that_was_being_deleted_does_not_come_back(tmp_path: Path) -> Non
 
 
 def test_a_mirrors_checkpoint_is_brought_down_whole(tmp_path: Path) -> None:
-    copy = bring_down(make_save(tmp_path / "sync", 20), tmp_path / "out")
+    copy = bring_down(held(make_save(tmp_path / "sync", 20)), tmp_path / "out")
     assert copy.path == tmp_path / "out" / "checkpoint-20"
     assert verify(copy) is None
     assert names(tmp_path / "out") == ["checkpoint-20"]
@@ -246,7 +260,7 @@ def test_a_mirrors_checkpoint_is_brought_down_whole(tmp_path: Path) -> None:
 
 def test_a_local_checkpoint_is_already_there(tmp_path: Path) -> None:
     saved = make_save(tmp_path / "out", 20)
-    assert bring_down(saved, tmp_path / "sync" / ".." / "out") == saved
+    assert bring_down(held(saved), tmp_path / "sync" / ".." / "out") == saved
 
 
 def test_a_full_local_disk_is_said_in_one_sentence(
@@ -259,12 +273,12 @@ def test_a_full_local_disk_is_said_in_one_sentence(
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(UserError, match=r"can't be copied.*No space left.*make room"):
-        bring_down(saved, tmp_path / "out")
+        bring_down(held(saved), tmp_path / "out")
 
 
 def test_a_half_written_folder_does_not_block_bringing_down(tmp_path: Path) -> None:
     write_files(tmp_path / "out" / "checkpoint-20", 20)
-    copy = bring_down(make_save(tmp_path / "sync", 20), tmp_path / "out")
+    copy = bring_down(held(make_save(tmp_path / "sync", 20)), tmp_path / "out")
     assert verify(copy) is None
     assert names(tmp_path / "out" / "earlier-unmarked") == ["checkpoint-20"]
 
@@ -276,8 +290,8 @@ def test_a_fresh_start_moves_another_runs_checkpoints_and_says_where(tmp_path: P
     make_save(tmp_path, 500, run_id="old")
     mine = make_save(tmp_path, 10)
     write_files(tmp_path / "checkpoint-7", 7)
-    moved = set_aside_earlier(tmp_path, RUN)
-    assert moved == [tmp_path / "earlier-old" / "checkpoint-500"]
+    moved = set_aside_earlier(FolderPlace(tmp_path), RUN)
+    assert moved == [str(tmp_path / "earlier-old" / "checkpoint-500")]
     assert names(tmp_path) == ["checkpoint-10", "checkpoint-7", "earlier-old"]
     assert verify(mine) is None
 
@@ -285,14 +299,14 @@ def test_a_fresh_start_moves_another_runs_checkpoints_and_says_where(tmp_path: P
 def test_setting_aside_twice_loses_nothing(tmp_path: Path) -> None:
     for _ in range(2):
         make_save(tmp_path, 500, run_id="old")
-        set_aside_earlier(tmp_path, RUN)
+        set_aside_earlier(FolderPlace(tmp_path), RUN)
     assert names(tmp_path / "earlier-old") == ["checkpoint-500", "checkpoint-500-2"]
 
 
 def test_a_run_id_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     make_save(tmp_path / "sync", 5, run_id="../../up")
-    (moved,) = set_aside_earlier(tmp_path / "sync", RUN)
-    assert moved.parent.parent == tmp_path / "sync"
+    (moved,) = set_aside_earlier(FolderPlace(tmp_path / "sync"), RUN)
+    assert Path(moved).parent.parent == tmp_path / "sync"
 
 
 def test_a_killed_runs_staging_is_cleaned_at_a_fresh_start(tmp_path: Path) -> None:
@@ -300,14 +314,14 @@ def test_a_killed_runs_staging_is_cleaned_at_a_fresh_start(tmp_path: Path) -> No
     write_files(staging / "checkpoint-10", 10)
     owner = json.loads((staging / "owner.json").read_text())
     (staging / "owner.json").write_text(json.dumps({**owner, "started": "1"}))
-    set_aside_earlier(tmp_path, RUN)
+    set_aside_earlier(FolderPlace(tmp_path), RUN)
     assert names(tmp_path) == []
 
 
 def test_saves_after_the_resumed_step_are_moved_not_counted(tmp_path: Path) -> None:
     for step in (10, 20, 30):
         make_save(tmp_path, step)
-    set_aside_newer(tmp_path, RUN, 10)
+    set_aside_newer(FolderPlace(tmp_path), RUN, 10)
     assert names(tmp_path) == ["checkpoint-10", f"earlier-{RUN}"]
 
 
@@ -315,7 +329,7 @@ def test_pruning_keeps_what_retention_says_and_every_other_run(tmp_path: Path) -
     for step in (10, 20, 30, 40, 50):
         make_save(tmp_path, step)
     make_save(tmp_path, 999, run_id="old")
-    gone = prune(tmp_path, RUN, keep_recent=1, keep_every=2)
+    gone = prune(tmp_path, RUN, Keep(1, 2))
     assert [found.step for found in gone] == [10, 30]
     assert steps(tmp_path) == [20, 40, 50, 999]
 
@@ -333,7 +347,7 @@ def test_pruning_stops_at_nothing_that_cannot_be_deleted(
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", refuse_one)
-    prune(tmp_path, RUN, keep_recent=1, keep_every=0)
+    prune(tmp_path, RUN, Keep(1, 0))
     assert steps(tmp_path) == [10, 30]
 
 
@@ -342,4 +356,4 @@ def test_a_checkpoint_copied_by_hand_counts(tmp_path: Path) -> None:
     shutil.copytree(saved.path, tmp_path / "sync" / "checkpoint-10")
     choice = choose(tmp_path / "elsewhere", tmp_path / "sync")
     assert choice.checkpoint is not None
-    assert choice.checkpoint.path == tmp_path / "sync" / "checkpoint-10"
+    assert choice.checkpoint.where == str(tmp_path / "sync" / "checkpoint-10")

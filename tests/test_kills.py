@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from saves import RUN, check_invariants, make_save, names, write_files
 
-from tinyllm.checkpoints import choose, list_checkpoints, staging_folder, verify
+from tinyllm.checkpoints import (
+    FolderPlace,
+    Keep,
+    choose,
+    list_checkpoints,
+    staging_folder,
+    verify,
+)
 from tinyllm.checkpoints.leftovers import clean_temporaries
 from tinyllm.checkpoints.mirror import Mirror
 
@@ -122,7 +129,7 @@ def test_a_kill_at_any_call_never_cuts_a_published_final_model(quick_disk: Path)
 MIRRORING = """
 import sys, time
 from pathlib import Path
-from tinyllm.checkpoints import copy_checkpoint, list_checkpoints
+from tinyllm.checkpoints import FolderPlace, Keep, copy_checkpoint, list_checkpoints
 from tinyllm.checkpoints.mirror import Mirror
 out, sync = Path(sys.argv[1]), Path(sys.argv[2])
 def slowly(saved, target, progress):
@@ -130,7 +137,7 @@ def slowly(saved, target, progress):
         print("copying", flush=True)
         time.sleep(60)
     return copy_checkpoint(saved, target, report)
-mirror = Mirror(sync, "run-a", 1, say=lambda _: None, copy=slowly)
+mirror = Mirror(FolderPlace(sync, slowly), "run-a", Keep(), say=lambda _: None)
 mirror.adopt(out, 30)
 mirror.drain()
 """
@@ -152,12 +159,12 @@ def test_a_kill_in_the_middle_of_a_slow_copy_costs_nothing(tmp_path: Path) -> No
     assert [found.step for found in list_checkpoints(sync)] == [10]
     assert [found.step for found in list_checkpoints(out)] == [10, 20, 30]
 
-    choice = choose(out, sync)
+    choice = choose(FolderPlace(out), FolderPlace(sync))
     assert choice.checkpoint is not None
     assert (choice.checkpoint.step, choice.damaged) == (30, [])
     assert names(sync) == ["checkpoint-10"]
 
-    mirror = Mirror(sync, RUN, 1, say=lambda _: None)
+    mirror = Mirror(FolderPlace(sync), RUN, Keep(), say=lambda _: None)
     mirror.adopt(out, 30)
     assert mirror.drain().ok
     assert names(sync) == names(out) == ["checkpoint-30"]

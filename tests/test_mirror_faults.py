@@ -9,7 +9,14 @@ import pytest
 from mirrors import Make, SlowDrive, save, steps
 from saves import DISK_ERRORS, RUN, FaultyDisk, make_save, names
 
-from tinyllm.checkpoints import Checkpoint, copy_checkpoint, list_checkpoints, verify
+from tinyllm.checkpoints import (
+    Checkpoint,
+    FolderPlace,
+    Keep,
+    copy_checkpoint,
+    list_checkpoints,
+    verify,
+)
 from tinyllm.checkpoints.copying import Progress
 from tinyllm.checkpoints.leftovers import new_holder
 from tinyllm.checkpoints.mirror import Mirror
@@ -57,7 +64,7 @@ def test_one_error_at_any_call_is_retried_until_all_is_safe(quick_disk: Path, er
         out, sync = quick_disk / str(k) / "out", quick_disk / str(k) / "sync"
         make_save(sync, 5, save_steps=5)
         make_save(sync, 7)
-        mirror = Mirror(sync, RUN, 1, 1, say=lambda _: None, first_delay=0.001)
+        mirror = Mirror(FolderPlace(sync), RUN, Keep(1, 1), say=lambda _: None, first_delay=0.001)
         saved = [make_save(out, step) for step in (10, 20)]
         with FaultyDisk(sync, k, error) as disk:
             for found in saved:
@@ -242,7 +249,7 @@ def test_two_runs_on_one_folder_never_mix_files(
     out, sync = folders
     other_out = tmp_path / "other"
     mine = make()
-    others = Mirror(sync, "run-b", 1, 0, say=lambda _: None, first_delay=0.001)
+    others = Mirror(FolderPlace(sync), "run-b", Keep(), say=lambda _: None, first_delay=0.001)
     for step in range(10, 100, 10):
         save(mine, out, step)
         saved = make_save(other_out, step, run_id="run-b")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tinyllm.errors import UserError
-from tinyllm.plan import check_folders, check_numbers, resume_command, schedule
+from tinyllm.plan import check_numbers, open_places, resume_command, schedule
 
 GOOD = {
     "batch_size": 8,
@@ -83,24 +83,24 @@ def test_warm_up_is_never_over_a_tenth_of_a_longer_run(steps: int, warmup: int):
 @pytest.mark.parametrize("sync", ["out", "out/mirror", "."])
 def test_a_mirror_that_overlaps_out_is_refused(tmp_path: Path, sync: str):
     with pytest.raises(UserError, match="overlap"):
-        check_folders(tmp_path / "out", tmp_path / sync)
+        open_places(tmp_path / "out", str(tmp_path / sync))
 
 
 def test_a_mirror_through_a_link_to_out_is_refused(tmp_path: Path):
     (tmp_path / "out").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "out")
     with pytest.raises(UserError, match="overlap"):
-        check_folders(tmp_path / "out", tmp_path / "link")
+        open_places(tmp_path / "out", str(tmp_path / "link"))
 
 
 def test_an_out_that_is_a_file_is_refused(tmp_path: Path):
     (tmp_path / "out").write_text("")
     with pytest.raises(UserError, match="can't be written"):
-        check_folders(tmp_path / "out", None)
+        open_places(tmp_path / "out", None)
 
 
 def test_checking_folders_leaves_nothing_in_them(tmp_path: Path):
-    check_folders(tmp_path / "out", tmp_path / "mirror")
+    open_places(tmp_path / "out", str(tmp_path / "mirror"))
     assert not list((tmp_path / "out").iterdir())
 
 
