@@ -170,6 +170,42 @@ def test_a_key_after_an_escaped_line_break_is_found() -> None:
     assert redact("a\\n" + "gh" + "p_" + draw(random.Random(6), ALNUM, 36)) == "a\\n<key>"
 
 
+@pytest.mark.parametrize(
+    "escape", ["\\u003d", "\\u0026", "\\u001b[32m", "\\x1b[1;32m", "%3D", "%22", "\\t"]
+)
+def test_a_key_that_an_escape_sticks_to_is_found(escape: str) -> None:
+    key = "gh" + "p_" + draw(random.Random(6), ALNUM, 36)
+    assert redact(f"a{escape}{key} b") == f"a{escape}<key> b"
+
+
+@pytest.mark.parametrize(
+    ("head", "parts"),
+    [
+        ("wh" + "sec_", (6, "/", 26, "=")),
+        ("gl" + "c_", (8, "/", 3, "+", 40)),
+        ("gl" + "pat-", (8, ".", 40)),
+        ("sntr" + "ys_", (4, "=", 60)),
+        ("d" + "p.st.", ("prd.", 43)),
+        ("m" + "fa.", (64,)),
+        ("s" + "k.eyJ", (60, ".", 22)),
+    ],
+)
+def test_a_key_is_found_that_is_parted_near_its_head(
+    head: str, parts: tuple[str | int, ...]
+) -> None:
+    rng = random.Random(12)
+    for _ in range(20):
+        key = head + "".join(
+            part if isinstance(part, str) else draw(rng, ALNUM, part) for part in parts
+        )
+        assert redact(f"it is {key} here") == "it is <key> here"
+
+
+def test_a_long_value_after_a_label_is_gone_to_its_end() -> None:
+    value = draw(random.Random(13), ALNUM, 3000)
+    assert redact(f"token={value}\n") == "token=<key>\n"
+
+
 def test_addresses_of_the_internet_go_and_those_of_the_house_stay() -> None:
     assert redact("http://203.0.113.77:80/ 192.168.1.7 10.0.0.3 127.0.0.1") == (
         "http://<ip>:80/ 192.168.1.7 10.0.0.3 127.0.0.1"

@@ -1,7 +1,7 @@
 """User names in home paths, and the same names in prompts, remote paths and listings."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from tinyllm.secrets.kinds import SYSTEM_NAMES, Secret
 
@@ -82,14 +82,18 @@ def find_prompts(raw: bytes, found: list[Secret]) -> None:
             found.append(Secret("user", start, match.start()))
 
 
-def find_named(raw: bytes, names: Iterable[bytes], found: list[Secret]) -> None:
+def find_named(raw: bytes, names: Collection[bytes], found: list[Secret]) -> None:
     """Append `NAME@` for the names that home paths of the same text hold."""
-    for name in sorted(names):
-        at = raw.find(name + b"@")
-        while at >= 0:
-            if not at or raw[at - 1] not in _NAME_BYTES:
-                found.append(Secret("user", at, at + len(name)))
-            at = raw.find(name + b"@", at + 1)
+    longest = max(map(len, names), default=0)
+    at = raw.find(b"@") if names else -1
+    while at >= 0:
+        low = max(at - longest - 1, 0)
+        start = at
+        while start > low and raw[start - 1] in _NAME_BYTES:
+            start -= 1
+        if raw[start:at] in names:
+            found.append(Secret("user", start, at))
+        at = raw.find(b"@", at + 1)
 
 
 def is_person(name: bytes) -> bool:

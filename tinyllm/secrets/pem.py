@@ -23,6 +23,8 @@ _LINE = re.compile(
     rb"[ \t]{0,12}(?=[\r\n\\]|\Z|-----END)"
 )
 _KEY_BYTES = re.compile(rb"[A-Za-z0-9+/]{16,}")
+# What may follow the last line of a block at the end of a text.
+_TAIL = re.compile(rb"[ \t\r\n\\rn\"'`]*\Z")
 _LONGEST = 32_768
 _FULL_LINE = 40
 
@@ -52,7 +54,8 @@ def find_pem(raw: bytes, inside: str, found: list[Secret]) -> str:
             if end.start() - begin.end() < _LONGEST and _is_body(raw[begin.end() : end.start()]):
                 found.append(Secret("pem", begin.start(), end.end()))
         else:
-            inside = _open(raw, begin, found)
+            limit = following.start() if following else len(raw)
+            inside = _open(raw, begin, limit, found)
         begin = following
     return inside
 
@@ -62,11 +65,11 @@ def _is_body(body: bytes) -> bool:
     return 2 * sum(map(len, _KEY_BYTES.findall(body))) >= len(b"".join(body.split())) > 0
 
 
-def _open(raw: bytes, begin: re.Match[bytes], found: list[Secret]) -> str:
-    """A block without an end in this text: its lines are the secret."""
-    body = _BODY.match(raw, begin.end())
+def _open(raw: bytes, begin: re.Match[bytes], limit: int, found: list[Secret]) -> str:
+    """A block without an end before `limit`: its lines are the secret."""
+    body = _BODY.match(raw, begin.end(), limit)
     end = body.end() if body else begin.end()
-    if _KEY_BYTES.search(raw, begin.end(), end) or not raw[end:].strip(b" \t\r\n\\rn\"'`"):
+    if _KEY_BYTES.search(raw, begin.end(), end) or _TAIL.match(raw, end):
         found.append(Secret("pem", begin.start(), end))
         return INSIDE
     return ""

@@ -121,7 +121,7 @@ def find_password(raw: bytes, at: int, found: list[Secret]) -> None:
     quote, value = match[1], match[2]
     if not quote:
         value = _NEXT_PARAMETER.sub(b"", value).rstrip(b".,;:)")
-        if raw[match.start(2) + len(value) :].startswith((b"(", b"[")):
+        if raw.startswith((b"(", b"["), match.start(2) + len(value)):
             return
     if len(value) < 6 or len(set(value)) < 4 or _CODE.search(value):
         return
@@ -154,7 +154,8 @@ def find_numbers(raw: bytes, at: int, found: list[Secret]) -> None:
         found.append(Secret("phone", match.start(), match.end()))
         return
     low, high = max(at - _NUMBER_SPAN, 0), at + _NUMBER_SPAN
-    if raw[at + 4 : at + 5] in (b" ", b"-") or raw[at + 3 : at + 4] == b" ":
+    known = found and found[-1].kind in ("card", "iban") and at < found[-1].end
+    if not known and (raw[at + 4 : at + 5] in (b" ", b"-") or raw[at + 3 : at + 4] == b" "):
         for match in _CARD.finditer(raw, low, high):
             if is_luhn(match[0].translate(None, b" -")):
                 found.append(Secret("card", match.start(), match.end()))

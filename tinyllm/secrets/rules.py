@@ -131,7 +131,6 @@ _VARIED: tuple[tuple[str, bytes, bytes], ...] = (
     ("PostHog", b"phx_", _ALNUM + rb"{40,}"),
     ("Pulumi", b"pul-", _HEX + rb"{40}"),
     ("Figma", b"figd_", _WORD + rb"{40,}"),
-    ("Mapbox", b"sk.eyJ", rb"[A-Za-z0-9_.-]{40,}"),
     ("Telnyx", b"KEY0", rb"[A-Za-z0-9_]{50,}"),
     ("Brevo", b"xkeysib-", rb"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
     ("Twilio", b"SK", rb"[0-9a-f]{32}(?![0-9A-Za-z])"),
@@ -142,13 +141,15 @@ _VARIED: tuple[tuple[str, bytes, bytes], ...] = (
     ("Facebook", b"EAA", rb"[A-Za-z0-9]{100,}"),
     ("1Password", b"ops_eyJ", rb"[A-Za-z0-9+/=_-]{100,}"),
     ("Sourcegraph", b"sgp_", rb"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"),
+    ("Doppler", b"dp.st.", rb"(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
+    ("Discord bot", b"mfa.", _WORD + rb"{60,}"),
+    ("Mapbox", b"sk.eyJ", _WORD + rb"{20,}\." + _WORD + rb"{16,}"),
     ("Cloudflare", b"cfut_", _WORD + rb"{40,}"),
     ("Cloudflare", b"cfat_", _WORD + rb"{40,}"),
     ("Buildkite", b"bkua_", _HEX + rb"{40}"),
     ("Resend", b"re_", rb"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}"),
     ("Adafruit", b"aio_", _ALNUM + rb"{28}"),
     ("Tailscale", b"tskey-", rb"(?:[a-z]+-)?[A-Za-z0-9-]{16,}"),
-    ("Discord bot", b"mfa.", _WORD + rb"{60,}"),
 )
 # The same, where the head alone proves too little.
 _RANDOM: tuple[tuple[str, bytes, bytes], ...] = (
@@ -198,6 +199,18 @@ def _by_head() -> Mapping[bytes, tuple[Rule, ...]]:
 
 
 RULES: Mapping[bytes, tuple[Rule, ...]] = _by_head()
+# The head of a key that `+`, `/`, `=` or `.` may part before it is long enough to be noticed, and
+# what of it stands before such a byte.
+_BREAKING = re.compile(rb"\[[^\]]*[.+/=][^\]]*\]|\\\.")
+BROKEN = re.compile(
+    rb"(?<![A-Za-z0-9_-])(?:"
+    + b"|".join(
+        re.escape(head[: head.rfind(b".") + 1] or head)
+        for _, head, rest in _VARIED
+        if b"." in head or _BREAKING.search(rest)
+    )
+    + rb")[A-Za-z0-9+/=_.-]*\Z"
+)
 VENDORS: tuple[str, ...] = tuple(
     sorted({rule.vendor for rules in RULES.values() for rule in rules})
 )
@@ -212,7 +225,6 @@ PARTS: Mapping[bytes, tuple[re.Pattern[bytes], ...]] = MappingProxyType(
         b"vb.": (re.compile(rb"hvb\.[A-Za-z0-9_-]{24,}"),),
         b"pt.": (re.compile(rb"dp\.pt\.[A-Za-z0-9]{40,44}"),),
         b"ct.": (re.compile(rb"dp\.ct\.[A-Za-z0-9]{40,44}"),),
-        b"st.": (re.compile(rb"dp\.st\.[A-Za-z0-9_.-]{40,}"),),
         b"sl.": (re.compile(rb"sl\.[A-Za-z0-9_-]{100,}"),),
         b"TY.": (re.compile(rb"SFMyNTY\.[A-Za-z0-9_-]{20,}(?:\.[A-Za-z0-9_-]{20,})?"),),  # Phoenix
         b"1//": (re.compile(rb"1//0[A-Za-z0-9_-]{30,}"),),

@@ -13,7 +13,7 @@ from tinyllm.secrets.checks import (
     is_varied,
 )
 from tinyllm.secrets.kinds import Secret
-from tinyllm.secrets.rules import HEAD, PARTS, RULES
+from tinyllm.secrets.rules import BROKEN, HEAD, PARTS, RULES
 
 RUN = 16
 _RUN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -23,7 +23,17 @@ NEEDLE = b"a" * RUN
 _HEADS = frozenset(RULES)
 _PARTS = frozenset(PARTS)
 
+# Line breaks, colours and characters written as escapes, which stick to what follows them.
+_BEFORE_ESCAPES = frozenset(b"\\[;%")
+_ESCAPE = re.compile(
+    rb"(?<=\\)(?:[nrtbf]|u00[0-9a-fA-F]{2})|(?<=[\[;])[0-9]{1,3}m|(?<=%)[0-9A-F]{2}"
+)
+# What may part a key into runs, and how long its first runs are at most.
+_BREAKS = frozenset(b"+/=.")
+_BROKEN_SPAN = 48
+
 _VALUE = re.compile(rb"[A-Za-z0-9+/=_.~%-]*")
+_MOST_JUDGED = 1024  # bytes of a value that are looked at to tell whether it is random
 _VALUE_BYTES = frozenset(_RUN_BYTES + b"+/.~%")
 _VALUE_SPAN = 96
 
@@ -115,18 +125,13 @@ def _judge_parts(raw: bytes, start: int, end: int, found: list[Secret]) -> int:
 
 def _judge(raw: bytes, start: int, end: int, found: list[Secret]) -> int:
     """Append the run if it is secret; returns the end of what was looked at."""
-    rules = RULES.get(raw[start : start + HEAD])
-    if rules is None and start and raw[start - 1] == ord("\\") and raw[start] in b"nrt":
-        start += 1  # an escaped line break stands before it
-        rules = RULES.get(raw[start : start + HEAD])
-    for rule in rules or ():
-        match = rule.pattern.match(raw, start)
-        if match is not None and rule.check(match[0]):
-            found.append(Secret(rule.kind, *match.span()))
-            if rule.vendor == "AWS":
-                _add_aws_secrets(raw, match, found)
-            return max(end, match.end())
+    if start and raw[start - 1] in _BEFORE_ESCAPES:
+        escape = _ESCAPE.match(raw, start)
+        start = escape.end() if escape else start
     token = raw[start:end]
+    seen, is_key = _apply_rules(raw, start, found)
+    if is_key:
+        return max(end, seen)
     secret = None
     if is_random(token) or _is_shaped(raw, start, end):
         secret = (
@@ -136,9 +141,34 @@ def _judge(raw: bytes, start: int, end: int, found: list[Secret]) -> int:
         )
     secret = secret or _account(raw, start, token)
     if secret is None:
-        return end
+        return max(end, seen)
     found.append(secret)
-    return max(end, secret.end)
+    return max(end, seen, secret.end)
+
+
+def _apply_rules(raw: bytes, start: int, found: list[Secret]) -> tuple[int, bool]:
+    """Append the vendor's key that begins at `start`, or before it and has a break such as `/`.
+
+    Returns the end of what the rules looked at, and whether there is a key.
+    """
+    starts = [start]
+    if start and raw[start - 1] in _BREAKS:
+        broken = BROKEN.search(raw, max(start - _BROKEN_SPAN, 0), start)
+        if broken is not None:
+            starts.append(broken.start())
+    seen = start
+    for at in starts:
+        for rule in RULES.get(raw[at : at + HEAD], ()):
+            match = rule.pattern.match(raw, at)
+            if match is None:
+                continue
+            seen = max(seen, match.end())  # what is no key as a whole holds none either
+            if rule.check(match[0]):
+                found.append(Secret(rule.kind, *match.span()))
+                if rule.vendor == "AWS":
+                    _add_aws_secrets(raw, match, found)
+                return seen, True
+    return seen, False
 
 
 def _is_shaped(raw: bytes, start: int, end: int) -> bool:
@@ -218,11 +248,14 @@ def _labelled(raw: bytes, start: int, token: bytes) -> Secret | None:
         return None
     if not _LABEL.search(raw, low, first) and not _SCHEME.search(raw, low, first):
         return None
-    match = _VALUE.match(raw, first)
+    match = _VALUE.match(raw, first, first + _MOST_JUDGED)
     end = match.end() if match else start + len(token)
     value = raw[first:end].rstrip(b".")
     if not is_random(value) or raw[end : end + 1] in (b"(", b"["):
         return None
+    if end == first + _MOST_JUDGED:
+        rest = _VALUE.match(raw, end)
+        value += rest[0] if rest else b""
     return Secret("token", first, first + len(value))
 
 
