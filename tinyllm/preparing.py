@@ -29,7 +29,7 @@ from tinyllm.tokenization import (
 )
 
 # Raise it whenever reading, cleaning or packing change what they give for the same input.
-PREPARATION_VERSION = 2
+PREPARATION_VERSION = 3
 LEDGER_FILE = "ledger.txt"
 
 
