@@ -11,6 +11,7 @@ import export_gguf
 import model_config
 import train
 from tinyllm import preparing, resuming
+from tinyllm.checkpoints import FolderPlace
 from tinyllm.errors import LARGEST_NUMBER, Parser, UserError, run_command
 from tinyllm.runs import Run
 
@@ -155,13 +156,13 @@ def test_a_model_that_nothing_tells_the_run_of_is_moved_aside_not_overwritten(
     (tmp_path / "notes.txt").write_text("mine")
     if record is not None:
         (tmp_path / "run.json").write_text(record)
-    resuming.enter_out(tmp_path, None, None, a_run("new"))
+    resuming.enter_out(FolderPlace(tmp_path), None, None, a_run("new"))
     aside = tmp_path / "earlier-unmarked"
     said = capsys.readouterr().out
     for name in ("model.safetensors", "README.md", "tokenizer.json"):
         assert (aside / name).read_text() == f"my {name}"
         assert not (tmp_path / name).exists()
-        assert f"{name} was moved to {aside}" in said
+        assert f"moved to {aside / name}" in said
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
@@ -169,7 +170,7 @@ def test_a_runs_own_model_stays_when_the_run_goes_on(tmp_path: Path):
     run = a_run("same")
     run.write(tmp_path)
     (tmp_path / "model.safetensors").write_text("of this run")
-    assert resuming._set_aside_model(tmp_path, "same") == []
+    assert resuming._set_aside_model(FolderPlace(tmp_path), "same") == []
     assert (tmp_path / "model.safetensors").exists()
 
 
@@ -187,7 +188,7 @@ def test_a_run_id_never_becomes_a_path(tmp_path: Path):
     record = {"format": 1, "run_id": "../../x", "settings": {}, "data_key": "", "content": ""}
     (out / "run.json").write_text(json.dumps(record))
     (out / "model.safetensors").write_text("mine")
-    resuming.enter_out(out, None, None, a_run("new"))
+    resuming.enter_out(FolderPlace(out), None, None, a_run("new"))
     assert [path.read_text() for path in out.glob("earlier-*/model.safetensors")] == ["mine"]
 
 
