@@ -5,14 +5,20 @@ from collections.abc import Callable
 
 from tinyllm.secrets.addresses import find_ipv4
 from tinyllm.secrets.kinds import Secret
+from tinyllm.secrets.passwords import (
+    find_foreign_passwords,
+    find_password,
+    find_short_password,
+    find_user_password,
+)
 from tinyllm.secrets.paths import find_home, find_listing, find_named, find_prompts
 from tinyllm.secrets.pem import find_pem
 from tinyllm.secrets.people import (
     find_credentials,
     find_emails,
     find_international,
+    find_labelled_phone,
     find_numbers,
-    find_password,
 )
 from tinyllm.secrets.seeds import find_seed
 from tinyllm.secrets.tokens import NEEDLE, RUN_MAP, find_tokens
@@ -37,6 +43,27 @@ def _find_after_phrase(raw: bytes, at: int, found: list[Secret]) -> None:
     find_password(raw, at - len(b"pass"), found)
 
 
+def _find_after_ho(raw: bytes, at: int, found: list[Secret]) -> None:
+    if raw[at + 3] in b"nN":
+        find_labelled_phone(raw, at, found)
+    else:
+        find_home(raw, at, found)
+
+
+def _find_after_pass(raw: bytes, at: int, found: list[Secret]) -> None:
+    if raw[at + 4] in b"wW":
+        find_password(raw, at, found)
+    else:
+        find_short_password(raw, at, found)
+
+
+def _find_after_user(raw: bytes, at: int, found: list[Secret]) -> None:
+    if raw[at + 5] in b" =":
+        find_user_password(raw, at, found)
+    else:
+        find_home(raw, at, found)
+
+
 def _find_number(raw: bytes, at: int, found: list[Secret]) -> None:
     # A separator may stand before the first of the four numbers.
     for dot in (at, at + 2, at + 3, at + 4):
@@ -46,18 +73,23 @@ def _find_number(raw: bytes, at: int, found: list[Secret]) -> None:
 
 
 # `/home/`, `phrase`, `/Users/`, four numbers with dots, 555-1234, `-rw`, a PEM block, `mnemonic`,
-# `passw`. Each first byte after the `X` stands once: a search leaves a branch at its first byte.
+# `passw`, `pass=`, `pwd=`, `-u `, `-user `, `phone`, `mobil`. Each first byte after the `X`
+# stands once: a search leaves a branch at its first byte.
 _SIGN = re.compile(
-    rb"X(?:h(?:oXeX|rase)|usersX|0(?:0{0,2}X0{1,3}X0|000(?<=000X0000))|rwX|x(?:rX|XX)|XXXXbegin "
-    rb"|neXonic|assw)"
+    rb"X(?:h(?:o(?:XeX|ne)|rase)|u(?:ser(?:sX|[ =])| )|obil|wd[\"'=\\X: ]"
+    rb"|0(?:0{0,2}X0{1,3}X0|000(?<=000X0000))|rwX|x(?:rX|XX)|XXXXbegin "
+    rb"|neXonic|ass[w\"'=: X])"
 )
 # The rule that looks where a sign is, by the two bytes after the `X`; PEM blocks are no rule's.
 _RULES: dict[bytes, Rule] = {
-    b"ho": find_home,
-    b"us": find_home,
+    b"ho": _find_after_ho,
+    b"us": _find_after_user,
     b"hr": _find_after_phrase,
     b"ne": find_seed,
-    b"as": find_password,
+    b"as": _find_after_pass,
+    b"wd": find_short_password,
+    b"u ": find_user_password,
+    b"ob": find_labelled_phone,
     b"00": _find_number,
     b"0X": _find_number,
     b"rw": find_listing,
@@ -69,6 +101,8 @@ _WORDS: tuple[tuple[bytes, Rule], ...] = (
     (b"000 0000", find_numbers),
     (b"seed", find_seed),
     (b"rwx", find_listing),
+    (b"tel:", find_labelled_phone),
+    (b"telX", find_labelled_phone),
 )
 
 
@@ -100,6 +134,8 @@ def locate(raw: bytes, inside: str) -> tuple[list[Secret], str]:
         find_seed(raw, 0, found)
     if folded.find(b"Y") >= 0:
         _find_around_at(raw, found)
+    if not raw.isascii():
+        find_foreign_passwords(raw, found)
     if begins or inside:
         inside = find_pem(raw, inside, found)
     if found:

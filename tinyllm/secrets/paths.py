@@ -5,13 +5,16 @@ from collections.abc import Collection
 
 from tinyllm.secrets.kinds import SYSTEM_NAMES, Secret
 
-_NAME = rb"([A-Za-z0-9_](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9_$-])?)"
+_NAME = rb"([A-Za-z0-9_](?:(?:[A-Za-z0-9._-]|%20){0,62}[A-Za-z0-9_$-])?)"
 _UNIX = re.compile(rb"/(?:home|Users)\\?/" + _NAME + rb"(?![A-Za-z0-9_$-])")
 # What may stand before a home's parent: no host and no other folder, but for mounts.
 _PATH_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~)}\\-")
 _MOUNT = re.compile(
     rb"(?:\\[nrt]|\\|[a-zA-Z]:|/(?:mnt|var|export|net|nfs|srv|media|files|Volumes/[^/\s]{1,40})"
-    rb"|/(?:mnt/|cygdrive/)?[a-zA-Z]|[ =]-[A-Za-z])\Z"
+    rb"|(?:\A|[\s\"'`=:(])/(?:data|scratch|work|cluster|shared|storage|gpfs|lustre|efs|vol[0-9]{0,3})"
+    rb"|/(?:mnt/|cygdrive/)?[a-zA-Z]|[ =]-[A-Za-z]"
+    rb"|(?:file|sftp|ssh|smb|vscode-[a-z-]{1,20})://[A-Za-z0-9.%@:+_-]{1,40}"
+    rb"|//wsl(?:\.localhost|\$)/[A-Za-z0-9._-]{1,20})\Z"
 )
 _MOUNT_SPAN = 60
 _WINDOWS = re.compile(
@@ -27,7 +30,8 @@ _LISTING = re.compile(
 _MODE_LENGTH = 1
 _LISTING_SPAN = 100
 _PROMPT = re.compile(
-    rb"@(?<=[A-Za-z0-9_]@)[A-Za-z0-9][A-Za-z0-9.-]{0,62}(?::[~/][^\s$#]{0,200}[$#]|:~)"
+    rb"@(?<=[A-Za-z0-9_]@)[A-Za-z0-9][A-Za-z0-9.-]{0,62}"
+    rb"(?::[~/][^\s$#]{0,200}[$#]|:~| [~/][^\s$#%]{0,200} ?[$#%](?![^\s])| [^\s\]]{1,80}\][$#])"
 )
 _PAGE = re.compile(rb"\.(?:html?|php|aspx?|jsp|js|tsx?|css|md)\Z", re.IGNORECASE)
 _NAME_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")

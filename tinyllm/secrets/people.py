@@ -2,7 +2,7 @@
 
 import re
 
-from tinyllm.secrets.checks import has_digit, is_iban, is_luhn
+from tinyllm.secrets.checks import is_iban, is_luhn
 from tinyllm.secrets.kinds import SYSTEM_NAMES, Secret
 
 _LOCAL = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._%+-")
@@ -31,16 +31,6 @@ _TEMPLATE = re.compile(
     rb"[<>{}$*]|\A(?:user(?:name)?|login|name)?:(?:pass(?:w(?:or)?d)?|pwd|secret)?\Z"
 )
 
-_LABELLED = re.compile(
-    rb"(?:passw(?:or)?d|passphrase|passwd)[A-Za-z0-9_]{0,12}"
-    rb"[\"'\\\]`*]{0,4}\s{0,3}(?::=|=>|[:=]{1,2}|\bis\b:?|\bwas\b:?|(?<=--password)\s)[ \t]{0,3}"
-    rb"(?:\\?([\"'`]))?([^\s\"'`\\<>]{6,64})",
-    re.IGNORECASE,
-)
-_CODE = re.compile(rb"[(){}\[\]]|\A\$|\*\*|\A%|\A[a-z_.]+\Z", re.IGNORECASE)
-_NEXT_PARAMETER = re.compile(rb"&[A-Za-z_]+=.*\Z")
-_SYMBOL = re.compile(rb"[!@#^&*+?~%]")
-
 _PLUS = re.compile(
     rb"\+(?<![0-9A-Za-z)\]+\-/_.%]\+)"
     rb"([1-9][0-9]{0,3}(?:[ ().\-]{1,2}[0-9]{2,8}){1,5}|[1-9][0-9]{9,14})"
@@ -55,6 +45,9 @@ _PHONE_LABEL = re.compile(
     rb"(?:phone|mobil|cell|fax|whatsapp|\btel)[a-z_ ]{0,10}[\"'\\.]{0,3}\s{0,2}(?:[:=]|is)?"
     rb"[\s\"'\\]{0,5}(\(?[0-9][0-9 ().\-/]{6,18}[0-9])(?![0-9A-Za-z_]|[.:][0-9])",
     re.IGNORECASE,
+)
+_DATE = re.compile(
+    rb"(?:19|20)[0-9]{2}[-./][0-9]{2}[-./][0-9]{2}|[0-9]{1,2}[-./][0-9]{1,2}[-./](?:19|20)"
 )
 _NUMBER_SPAN = 48
 _PHONE_SPAN = 16
@@ -110,25 +103,6 @@ def find_credentials(raw: bytes, found: list[Secret]) -> set[int]:
     return ends
 
 
-def find_password(raw: bytes, at: int, found: list[Secret]) -> None:
-    """Append what stands after `password:`, `"passphrase": "`, `DB_PASSWORD=`, unless it is code.
-
-    The label begins at `at`.
-    """
-    match = _LABELLED.match(raw, at) if at >= 0 else None
-    if match is None:
-        return
-    quote, value = match[1], match[2]
-    if not quote:
-        value = _NEXT_PARAMETER.sub(b"", value).rstrip(b".,;:)")
-        if raw.startswith((b"(", b"["), match.start(2) + len(value)):
-            return
-    if len(value) < 6 or len(set(value)) < 4 or _CODE.search(value):
-        return
-    if has_digit(value) or _SYMBOL.search(value):
-        found.append(Secret("password", match.start(2), match.start(2) + len(value)))
-
-
 def find_international(raw: bytes, found: list[Secret]) -> None:
     """Phone numbers with a plus sign."""
     diff: bool | None = None
@@ -155,7 +129,7 @@ def find_numbers(raw: bytes, at: int, found: list[Secret]) -> None:
         return
     low, high = max(at - _NUMBER_SPAN, 0), at + _NUMBER_SPAN
     known = found and found[-1].kind in ("card", "iban") and at < found[-1].end
-    if not known and (raw[at + 4 : at + 5] in (b" ", b"-") or raw[at + 3 : at + 4] == b" "):
+    if not known and (raw[at + 3 : at + 4] == b" " or raw[at + 5 : at + 6] == b"-"):
         for match in _CARD.finditer(raw, low, high):
             if is_luhn(match[0].translate(None, b" -")):
                 found.append(Secret("card", match.start(), match.end()))
@@ -165,7 +139,16 @@ def find_numbers(raw: bytes, at: int, found: list[Secret]) -> None:
                 found.append(Secret("iban", match.start(), match.end()))
     before = raw[low:at].lower()
     if any(word in before for word in _PHONE_WORDS):
-        for match in _PHONE_LABEL.finditer(raw, low, high):
-            digits = match[1].translate(None, b" ().-/")
-            if 7 <= len(digits) <= 15 and len(set(digits)) > 2:
-                found.append(Secret("phone", match.start(1), match.end(1)))
+        _add_labelled(raw, low, high, found)
+
+
+def find_labelled_phone(raw: bytes, at: int, found: list[Secret]) -> None:
+    """Append the number that follows `phone`, `mobile` or `tel.` at `at`."""
+    _add_labelled(raw, at, at + _NUMBER_SPAN, found)
+
+
+def _add_labelled(raw: bytes, low: int, high: int, found: list[Secret]) -> None:
+    for match in _PHONE_LABEL.finditer(raw, low, high):
+        digits = match[1].translate(None, b" ().-/")
+        if 7 <= len(digits) <= 15 and len(set(digits)) > 2 and not _DATE.match(match[1]):
+            found.append(Secret("phone", match.start(1), match.end(1)))

@@ -144,6 +144,7 @@ _VARIED: tuple[tuple[str, bytes, bytes], ...] = (
     ("Doppler", b"dp.st.", rb"(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
     ("Discord bot", b"mfa.", _WORD + rb"{60,}"),
     ("Mapbox", b"sk.eyJ", _WORD + rb"{20,}\." + _WORD + rb"{16,}"),
+    ("PEM in base64", b"LS0tLS1CRUdJTi", rb"[A-Za-z0-9+/]{24,}={0,2}"),  # of kubeconfig files
     ("Cloudflare", b"cfut_", _WORD + rb"{40,}"),
     ("Cloudflare", b"cfat_", _WORD + rb"{40,}"),
     ("Buildkite", b"bkua_", _HEX + rb"{40}"),

@@ -49,7 +49,10 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _SCHEME = re.compile(
-    rb"(?:\bbearer[ :]{1,2}|--[a-z-]{0,24}(?:key|token|secret)[ =])[\"'`]?\Z", re.IGNORECASE
+    rb"(?:\bbearer[ :]{1,2}"
+    rb"|\bcookie: (?:[A-Za-z0-9_.-]{1,40}=[^\s;]{0,64}; ){0,3}[A-Za-z0-9_.-]{1,40}="
+    rb"|--[a-z-]{0,24}(?:key|token|secret)[ =])[\"'`]?\Z",
+    re.IGNORECASE,
 )
 _LABEL_WORDS = (
     b"key",
