@@ -1,5 +1,6 @@
 """What is found in text, and what stands for it. Secrets are drawn when a test runs."""
 
+import base64
 import random
 import string
 from itertools import pairwise
@@ -158,6 +159,73 @@ def test_what_a_label_gave_away_is_replaced_where_it_stands_alone_too() -> None:
     assert redact("password: hunter22!\nI typed hunter22! twice") == (
         "password: <key>\nI typed <key> twice"
     )
+
+
+def test_a_seed_phrase_alone_with_mistyped_words_is_found() -> None:
+    words = random.Random(14).sample(WORDS, 12)
+    words[4] = words[4] + "q"
+    assert redact(" ".join(words)) == "<seed phrase>"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Phone number: {}5551234567", '"phone": "{}5551234567"', "tel. {}89 523-43-01"),
+        *("Tel: {}06 12 34 56 78", "mobilePhone={}0171 2345678", "telephone {}0044 20 7946 0958"),
+    ],
+)
+def test_a_phone_number_after_its_label_is_found(text: str) -> None:
+    before, _, number = text.partition("{}")
+    closing = '"' if number.endswith('"') else ""
+    assert redact(before + number) == f"{before}<phone>{closing}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "DB_PASS={}",
+            '"pass": "{}"',
+            r"{{\"pass\": \"{}\"}}",
+            "pwd={}",
+            "sshpass -p '{}' ssh box",
+        ),
+        *("curl -u jane:{} https://h.dev", "curl --user 'jane:{}'", "passwort: {}", "пароль: {}"),
+        *("密码：{}", "contraseña: {}", "PASS = '{}'"),
+    ],
+)
+def test_a_password_is_found_after_short_labels_and_in_other_languages(text: str) -> None:
+    assert redact(text.format("zx9kLm2q")) == text.format("<key>")
+
+
+@pytest.mark.parametrize("name", ["session", "sid", "connect.sid"])
+def test_a_cookie_is_found_in_its_header(name: str) -> None:
+    value = draw(random.Random(15), ALNUM, 40)
+    header = "Cookie: theme=dark; lang=en; "
+    assert redact(f"-H '{header}{name}={value}'") == f"-H '{header}{name}=<key>'"
+
+
+def test_a_key_file_in_base64_is_found() -> None:
+    encoded = base64.b64encode(f"{BEGIN}\n{base64_lines(random.Random(16), 2)}".encode()).decode()
+    assert redact(f"client-key-data: {encoded}\n") == "client-key-data: <key>\n"
+
+
+@pytest.mark.parametrize("mark", ["-", " "])
+def test_a_card_is_found_whatever_parts_its_digits(mark: str) -> None:
+    number = LABELLED["card"][0](random.Random(17)).replace(" ", mark)
+    assert redact(f"pay with {number} please") == "pay with <card> please"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}@laptop ~/proj $ ls", "[{}@laptop proj]$ ls", "/data/home/{}/x"),
+        *("vscode-remote://wsl%2Bubuntu/home/{}/x", "//wsl.localhost/Ubuntu/home/{}/x"),
+        "file://localhost/home/{}/x",
+    ],
+)
+def test_a_user_is_replaced_in_prompts_and_addresses_of_files(text: str) -> None:
+    assert redact(text.format("jdoe")) == text.format("<user>")
 
 
 def test_a_numbered_seed_phrase_is_found() -> None:

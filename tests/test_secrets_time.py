@@ -41,6 +41,12 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
     "numbers in groups": again(b"4111 1111 1111 1111 "),
     "numbers with dots": again(b"45.66."),
     "lines of listings": again(b"-rw-r--r-- 1 a b 1\n"),
+    "short labels of passwords": again(b"pass='"),
+    "users of commands": again(b"-u a:"),
+    "labels of phones": again(b"phone tel: "),
+    "labels in Cyrillic": again("пароль:".encode()),
+    "prompts": again(b"[a@b c]$ a@b ~/c "),
+    "cookies": again(b"cookie: a=b; "),
     "users in addresses": again(b"://aaaaaaaaaaaaaaaa:aaaaaaaaaa"),
 }
 

@@ -72,9 +72,9 @@ def _find_number(raw: bytes, at: int, found: list[Secret]) -> None:
     find_numbers(raw, at, found)
 
 
-# `/home/`, `phrase`, `/Users/`, four numbers with dots, 555-1234, `-rw`, a PEM block, `mnemonic`,
-# `passw`, `pass=`, `pwd=`, `-u `, `-user `, `phone`, `mobil`. Each first byte after the `X`
-# stands once: a search leaves a branch at its first byte.
+# `/home/`, `phone`, `phrase`, `/Users/`, `-user `, `-u `, `mobil`, `pwd=`, four numbers with dots,
+# 555-1234, `-rw`, a PEM block, `mnemonic`, `passw`, `pass=`. Each first byte after the `X` stands
+# once: a search leaves a branch at its first byte.
 _SIGN = re.compile(
     rb"X(?:h(?:o(?:XeX|ne)|rase)|u(?:ser(?:sX|[ =])| )|obil|wd[\"'=\\X: ]"
     rb"|0(?:0{0,2}X0{1,3}X0|000(?<=000X0000))|rwX|x(?:rX|XX)|XXXXbegin "

@@ -18,19 +18,22 @@ _SYMBOL = re.compile(rb"[!@#^&*+?~%]")
 # Short labels name other things too: a value must be quoted or follow an equals sign.
 _SHORT = re.compile(
     rb"(?<![A-Za-z])(?:pass|pwd)(?:\\?[\"'])?"
-    rb"(?: {0,2}=>? {0,2}(?:\\?[\"'`])?| {0,2}: {0,2}\\?[\"'`])"
-    rb"(?![/~.])([^\s\"'`\\<>]{6,64})",
+    rb"(?: {0,2}=>? {0,2}(?:\\?[\"'`])?| {0,2}: {0,2}\\?[\"'`])(?![/~.])([^\s\"'`\\<>]{6,64})",
     re.IGNORECASE,
 )
 _SSHPASS = re.compile(rb"pass -p ?[\"']?([^\s\"'`<>]{4,64})")
 _USER = re.compile(rb"(?:-u|-user)[ =][\"']?[^\s:\"'$<{/]{1,64}:([^\s\"'$<>{}/]{4,128})")
 _LETTER = re.compile(rb"[A-Za-z]")
+# Each with a byte that texts in other scripts don't have: searching for one byte is fast.
 _FOREIGN = tuple(
-    word.encode()
-    for word in ("пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호", "contraseña")
+    (letter.encode()[:1], word.encode())
+    for letter, word in (
+        *(("п", "пароль"), ("П", "Пароль"), ("密", "密码"), ("密", "密碼")),
+        *(("パ", "パスワード"), ("비", "비밀번호"), ("ñ", "contraseña")),
+    )
 )
 _FOREIGN_VALUE = re.compile(
-    r"\s{0,2}(?:[:=：]|是|is|es)\s{0,3}[\"'`“「]?".encode() + rb"([!-&(-;=?-_a-~]{6,64})"
+    r"\s{0,2}(?:[:=]|：|是|is|es)\s{0,3}(?:[\"'`]|“|「)?".encode() + rb"([!-&(-;=?-_a-~]{6,64})"
 )
 
 
@@ -76,8 +79,8 @@ def find_user_password(raw: bytes, at: int, found: list[Secret]) -> None:
 
 def find_foreign_passwords(raw: bytes, found: list[Secret]) -> None:
     """Append what stands after the word for password in other scripts."""
-    for word in _FOREIGN:
-        at = raw.find(word)
+    for byte, word in _FOREIGN:
+        at = raw.find(word) if byte in raw else -1
         while at >= 0:
             match = _FOREIGN_VALUE.match(raw, at + len(word))
             value = match[1].rstrip(b".,;:)") if match else b""

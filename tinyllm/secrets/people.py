@@ -1,4 +1,4 @@
-"""E-mail addresses, passwords in URLs and after labels, phone numbers, payment cards, IBANs."""
+"""E-mail addresses, passwords in URLs, phone numbers, payment cards, IBANs."""
 
 import re
 
@@ -42,7 +42,8 @@ _NATIONAL = re.compile(
 )
 _PHONE_WORDS = (b"phone", b"mobil", b"cell", b"fax", b"whatsapp", b"tel")
 _PHONE_LABEL = re.compile(
-    rb"(?:phone|mobil|cell|fax|whatsapp|\btel)[a-z_ ]{0,10}[\"'\\.]{0,3}\s{0,2}(?:[:=]|is)?"
+    rb"(?<![a-z])(?:(?:tele|mobile|home|work|cell|hand|contact)?phone|mobil|cell|fax|whatsapp|tel)"
+    rb"[a-z_ ]{0,10}[\"'\\.]{0,3}\s{0,2}(?:[:=]|is)?"
     rb"[\s\"'\\]{0,5}(\(?[0-9][0-9 ().\-/]{6,18}[0-9])(?![0-9A-Za-z_]|[.:][0-9])",
     re.IGNORECASE,
 )

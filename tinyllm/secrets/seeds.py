@@ -41,7 +41,7 @@ def find_seed(raw: bytes, at: int, found: list[Secret]) -> None:
 
     A run of words is one if twelve or more in a row are of BIP 39's list, or 25 have Monero's
     checksum, or its length is that of a phrase, it has no word that only sentences have, and a
-    label stands just before it or it is the whole line.
+    label stands just before it or it is the whole line and most words are of the list.
     """
     if found and found[-1].kind == "seed" and at < found[-1].end:
         return
@@ -78,7 +78,7 @@ def _phrase(raw: bytes, match: re.Match[bytes]) -> tuple[int, int] | None:
     span = _listed(words) or _checked(words)
     if span is None and len(words) in SIZES:
         texts = {word for word, _, _ in words}
-        if len(texts) > len(words) - 3 and not texts & _GRAMMAR and _is_marked(raw, match):
+        if len(texts) > len(words) - 3 and not texts & _GRAMMAR and _is_marked(raw, match, texts):
             return words[0][1], words[-1][2]
     return span
 
@@ -105,9 +105,12 @@ def _checked(words: list[tuple[bytes, int, int]]) -> tuple[int, int] | None:
     return None
 
 
-def _is_marked(raw: bytes, match: re.Match[bytes]) -> bool:
+def _is_marked(raw: bytes, match: re.Match[bytes], words: set[bytes]) -> bool:
     start, end = match.span()
     if _LABEL.search(raw, max(start - _LABEL_SPAN, 0), start):
         return True
+    known = seed_words()
+    if known and len(words) < _MONERO - 2 and 3 * len(words & known) < 2 * len(words):
+        return False  # keywords, or names of packages
     alone_before = start == 0 or raw[start - 1] in b"\n\"'`"
     return alone_before and (end == len(raw) or raw[end] in b"\r\n\"'`")
