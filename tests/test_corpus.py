@@ -123,6 +123,13 @@ def test_a_wrong_scope_or_rule_is_refused_before_reading(tmp_path, scope, relabe
         Corpus([tmp_path], scope, relabel=relabel)
 
 
+def test_progress_passes_what_damage_leaves_unread(tmp_path):
+    write(tmp_path / "a.jsonl.gz", gzip.compress(chat("q", "a")) + b"garbage" * 10_000)
+    told: list[int] = []
+    list(Corpus([tmp_path], "full", progress=lambda done, _: told.append(done)))
+    assert told[-1] == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
 def test_progress_ends_at_the_size_of_all_files(tmp_path):
     write(tmp_path / "a.jsonl", chat("1", "a") * 20_000)
     write(tmp_path / "b.jsonl.gz", gzip.compress(chat("2", "b")))

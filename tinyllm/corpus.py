@@ -69,12 +69,15 @@ class Corpus:
     def __iter__(self) -> Iterator[Document]:
         assert not self._started, "a corpus is read once; make another to read it again"
         self._started = True
+        listed = 0
         for file in self.files:
             with self._gathered.file(file.path, file.size):
                 for record in records(file, self._on_read):
                     self._gathered.add(record)
                     if self._strict:
                         self._refuse_loss()
+            listed += file.size
+            self._on_read(listed - self._done)  # what of a damaged file wasn't read
             if has_changed(file):
                 self.ledger.changed.append(printable(file.path))
         yield from self._gathered.documents()

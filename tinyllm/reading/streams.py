@@ -58,7 +58,16 @@ class Content:
         first = next(raw, b"")
         chunks = chain((first,), raw)
         start = _unpacker(first)
-        return _as_utf8(self._unpack(chunks, start) if start else chunks)
+        return _as_utf8(self._unpack(chunks, start) if start else self._told(chunks))
+
+    def _tell(self, size: int) -> None:
+        if self._on_read:
+            self._on_read(size)
+
+    def _told(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self._tell(len(chunk))
+            yield chunk
 
     def _raw(self) -> Iterator[bytes]:
         """The bytes on disk, in chunks."""
@@ -67,8 +76,6 @@ class Content:
             with Path(self._file.path).open("rb") as stream:
                 while left and (chunk := stream.read(min(CHUNK_BYTES, left))):
                     left -= len(chunk)
-                    if self._on_read:
-                        self._on_read(len(chunk))
                     yield chunk
                 self.grew = Path(self._file.path).stat().st_size > self._file.size
         except OSError as error:
@@ -84,11 +91,13 @@ class Content:
         for chunk in chunks:
             for at in range(0, len(chunk), _PIECE_BYTES):
                 waiting = piece = chunk[at : at + _PIECE_BYTES]
+                self._tell(len(piece))
                 try:
                     while waiting:
                         member = start() if member.eof else member
-                        yield (content := member.decompress(waiting))
+                        content = member.decompress(waiting)
                         unpacked += len(content)
+                        yield from self._in_chunks(content)
                         # gzip allows zeros after a member, as padding.
                         waiting = member.unused_data.lstrip(b"\0") if member.eof else b""
                 except (zlib.error, zstandard.ZstdError):
@@ -102,6 +111,15 @@ class Content:
                     return
         if not member.eof:
             self.fault = self.fault or "compressed data ends early"
+
+    def _in_chunks(self, content: bytes) -> Iterator[bytes]:
+        """What a piece unpacks to, in parts that may be split into lines at once.
+
+        A zero is told with each: a piece of a bomb lasts for minutes, and progress shows its time.
+        """
+        for at in range(0, len(content), CHUNK_BYTES):
+            self._tell(0)
+            yield content[at : at + CHUNK_BYTES]
 
 
 def _unpacker(first: bytes) -> Callable[[], _Member] | None:
