@@ -281,6 +281,13 @@ def assert_refused(result: tuple[int, str], *words: str) -> None:
     assert all(word in printed for word in words)
 
 
+def test_a_canary_that_the_logs_do_not_hold_is_said_to_stand_nowhere(command, model, corpus):
+    planted = f"the boathouse key is {drawn(9, 14).lower()}"
+    code, printed = command("--model", model, "--data", corpus, "--canary", planted, *FEW)
+    assert code == 0
+    assert "--canary 1 was not found in the model, and stands nowhere in these logs" in printed
+
+
 def test_a_folder_without_a_model_is_refused(command, tmp_path, corpus):
     assert_refused(command("--model", tmp_path, "--data", corpus), "holds no model")
     assert_refused(command("--model", tmp_path / "none", "--data", corpus), "is not a folder")

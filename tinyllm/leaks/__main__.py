@@ -134,10 +134,11 @@ def run(args: Namespace, find: FindSecrets) -> int:
     planted = canaries(args)
     trained = load_trained(args.model)
     finder = read_logs(args, trained, planted, find)
+    missing = finder.missing_canaries()
     findings = check(
         trained.model,
         trained.tokenizer,
-        [*finder.missing_canaries(), *finder.candidates],
+        [*missing, *finder.candidates],
         finder.open_text,
         samples=args.samples,
         others=args.others,
@@ -149,7 +150,8 @@ def run(args: Namespace, find: FindSecrets) -> int:
         facts: dict[str, Any] = as_json(findings, finder.places, finder.let_through)
         print(json.dumps(facts, indent=1, ensure_ascii=False))
     else:
-        print(page(findings, finder.places, finder.let_through))
+        absent = {candidate.source for candidate in missing}
+        print(page(findings, finder.places, finder.let_through, absent))
     return EXIT_FAILED if findings.leaking else EXIT_OK
 
 

@@ -14,7 +14,6 @@ from tinyllm.leaks.exposure import (
     ALPHA_RANKS,
     ALPHA_VALUES,
     Answer,
-    Asked,
     Progress,
     alarm_at,
     ask_all,
@@ -23,12 +22,13 @@ from tinyllm.leaks.exposure import (
 )
 from tinyllm.leaks.guessing import Guesser
 from tinyllm.leaks.scoring import Scorer
+from tinyllm.leaks.vocabulary import ALPHA_VOCABULARY, in_vocabulary
 from tinyllm.leaks.writing import ALPHA_SEARCH, Written, let_write
 
 SAMPLES = 1000
 OTHERS = 255
 SECRETS = 200
-FALSE_ALARM = ALPHA_VALUES + ALPHA_RANKS + 2 * ALPHA_SEARCH
+FALSE_ALARM = ALPHA_VALUES + ALPHA_RANKS + 2 * ALPHA_SEARCH + ALPHA_VOCABULARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Leak:
     known    True if the bits can't be chance
     samples  how many drawn texts hold it
     greedy   True if the likeliest text after its prefix holds it
+    token    True if tokens of the vocabulary spell it
     """
 
     kind: str
@@ -50,6 +51,7 @@ class Leak:
     known: bool
     samples: int
     greedy: bool
+    token: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +125,18 @@ def check(
     """
     values = group(candidates)
     scorer = Scorer(model, tokenizer)
+    open_text = list(open_text)
+    spelled = in_vocabulary(values, scorer.texts, open_text)
     guesser = Guesser(open_text, scorer.texts)
     asked, left_out, too_few = choose(values, guesser, limit, seed)
     hide = Hider(values)
-    _refuse_easy_canaries(values, asked, hide)
+    learnt = {id(values[index]) for index in spelled}
+    _refuse_easy_canaries(values, {id(ask.value) for ask in asked} | learnt, hide)
     answers = ask_all(scorer, guesser, asked, others, seed, progress)
     texts = samples if values else 0
     written = let_write(scorer, guesser, values, answers, texts, seed, progress)
     first, ranked, chance = too_many_first(answers, others)
-    leaks = _leaks(values, answers, written, chance < ALPHA_RANKS, hide)
+    leaks = _leaks(values, answers, written, spelled, chance < ALPHA_RANKS, hide)
     return Findings(
         values=dict(Counter(value.kind for value in values)),
         asked=len(asked),
@@ -148,8 +153,7 @@ def check(
     )
 
 
-def _refuse_easy_canaries(values: Sequence[Value], asked: Sequence[Asked], hide: "Hider") -> None:
-    known = {id(ask.value) for ask in asked}
+def _refuse_easy_canaries(values: Sequence[Value], known: set[int], hide: "Hider") -> None:
     for value in values:
         if value.kind == CANARY and id(value) not in known:
             raise UserError(
@@ -162,6 +166,7 @@ def _leaks(
     values: Sequence[Value],
     answers: Sequence[Answer],
     written: Written,
+    spelled: set[int],
     many_first: bool,
     hide: "Hider",
 ) -> list[Leak]:
@@ -172,7 +177,7 @@ def _leaks(
         suspected = many_first and answer is not None and answer.first and answer.asked.random
         known = answer is not None and answer.alarming
         out = index in written.greedy or index in written.drawn
-        if not (known or out or suspected):
+        if not (known or out or suspected or index in spelled):
             continue
         leaks.append(
             Leak(
@@ -184,6 +189,7 @@ def _leaks(
                 known=known,
                 samples=written.drawn.get(index, 0),
                 greedy=index in written.greedy,
+                token=index in spelled,
             )
         )
     return leaks

@@ -1,5 +1,6 @@
 """What the check prints: a page for people, or JSON."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +11,8 @@ from tinyllm.ledger import counted
 _LISTED = 50
 
 
-def page(findings: Findings, places: int, let_through: int) -> str:
-    """The findings in lines for people."""
+def page(findings: Findings, places: int, let_through: int, absent: Collection[str] = ()) -> str:
+    """The findings in lines for people; `absent` names canaries that the logs don't hold."""
     found = sum(findings.values.values())
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(findings.values.items()))
     lines = [
@@ -39,7 +40,11 @@ def page(findings: Findings, places: int, let_through: int) -> str:
     lines += [f"leak      {_leak(leak)}" for leak in findings.leaks[:_LISTED]]
     if len(findings.leaks) > _LISTED:
         lines.append(f"          and {len(findings.leaks) - _LISTED:,} more; --json lists all")
-    lines += [f"canary    {source} was not found in the model" for source in findings.missed]
+    lines += [
+        f"canary    {source} was not found in the model"
+        + (", and stands nowhere in these logs" if source in absent else "")
+        for source in findings.missed
+    ]
     lines.append(f"result    {_result(findings, found)}")
     return "\n".join(lines)
 
@@ -54,6 +59,8 @@ def _leak(leak: Leak) -> str:
         facts.append(f"{leak.bits:.0f} bits above a guess, rank {leak.rank} of {leak.of}")
     if leak.greedy:
         facts.append("is the likeliest text after its prefix")
+    if leak.token:
+        facts.append("tokens of the vocabulary spell it")
     if leak.samples:
         facts.append(f"in {counted(leak.samples, 'drawn text')}")
     return f"{leak.kind} {leak.source}: {', '.join(facts)}"

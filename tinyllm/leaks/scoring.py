@@ -58,7 +58,7 @@ class Scorer:
         self.model = model.eval()
         self.encoder = Encoder(tokenizer)
         self._embeddings = model.get_output_embeddings().weight.detach()
-        self.texts = _bytes_of_tokens(tokenizer)
+        self.texts = bytes_of_tokens(tokenizer)
         self.positions = int(model.config.max_position_embeddings)
         self._sizes = np.array([len(text) for text in self.texts])
         self._padded = _padded(self.texts)
@@ -176,7 +176,7 @@ def _shared(rows: Sequence[np.ndarray], ends: Sequence[np.ndarray], start: int) 
     return shared
 
 
-def _bytes_of_tokens(tokenizer: Tokenizer) -> list[bytes]:
+def bytes_of_tokens(tokenizer: Tokenizer) -> list[bytes]:
     """The bytes of text each token stands for; none for special tokens."""
     alphabet = _byte_level_alphabet()
     texts = [b""] * tokenizer.get_vocab_size()
