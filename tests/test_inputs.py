@@ -2,11 +2,15 @@
 
 import os
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tinyllm.errors import UserError
+from tinyllm.reading import inputs
 from tinyllm.reading.inputs import find_files, has_changed
 
 
@@ -134,6 +138,93 @@ def test_pipes_and_sockets_are_faults_of_no_size(tmp_path):
             pytest.skip("the temporary folder's path is too long for a socket")
         files = find_files([tmp_path])
     assert {(file.fault, file.size) for file in files} == {("named pipe", 0), ("socket", 0)}
+
+
+@contextmanager
+def nobodys_folder() -> Iterator[Path]:
+    """A folder, and rights that end at those of files and folders, also where root runs tests."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        if is_root:
+            os.chown(folder, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield folder
+        finally:
+            for path in folder.rglob("*"):
+                path.chmod(0o755)
+            if is_root:
+                os.seteuid(0)
+
+
+def test_a_folder_that_lists_names_but_opens_none_gives_a_fault_for_each():
+    with nobodys_folder() as folder:
+        write(folder / "closed" / "a.jsonl")
+        write(folder / "open" / "b.jsonl")
+        (folder / "closed").chmod(0o400)
+        faults = {Path(file.path).name: file.fault for file in find_files([folder])}
+    assert faults == {"a.jsonl": "permission denied", "b.jsonl": ""}
+
+
+def test_a_path_into_a_closed_folder_is_refused_as_such():
+    with nobodys_folder() as folder:
+        write(folder / "closed" / "a.jsonl")
+        (folder / "closed").chmod(0)
+        with pytest.raises(UserError, match="denies permission"):
+            find_files([folder / "closed" / "a.jsonl"])
+
+
+@pytest.fixture
+def deep_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """2,500 folders in each other, with files at levels 1,200 and 2,400."""
+    levels = 2500
+    monkeypatch.chdir(tmp_path)
+    for level in range(levels):
+        if level in (1200, 2400):
+            Path("a.jsonl").write_text("{}")
+        Path("d").mkdir()
+        os.chdir("d")
+    here = os.open(".", os.O_RDONLY)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path / "d"
+    os.fchdir(here)
+    os.close(here)
+    for _ in range(levels):  # not all at once: neither can `shutil.rmtree` go so deep
+        Path("a.jsonl").unlink(missing_ok=True)
+        os.chdir("..")
+        Path("d").rmdir()
+
+
+def test_folders_nested_deeper_than_a_path_may_be_are_read_as_far_as_paths_go(deep_folder):
+    found = find_files([deep_folder])
+    assert [Path(file.path).name for file in found if not file.fault] == ["a.jsonl"]
+    assert [file.fault for file in found if file.fault] == ["file name too long"]
+
+
+def test_a_pattern_that_goes_too_deep_is_refused(tmp_path, monkeypatch):
+    def too_deep(*_, **__):
+        raise RecursionError
+
+    monkeypatch.setattr(inputs, "glob", too_deep)
+    with pytest.raises(UserError, match="lie too deep"):
+        find_files([tmp_path / "**"])
+
+
+def test_a_link_to_a_hidden_file_is_read(tmp_path):
+    write(tmp_path / ".hidden.jsonl")
+    (tmp_path / "seen.jsonl").symlink_to(".hidden.jsonl")
+    assert [(Path(file.path).name, file.passed_by) for file in find_files([tmp_path])] == [
+        ("seen.jsonl", "")
+    ]
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_a_hidden_file_that_is_named_is_read_beside_its_folder(tmp_path, step):
+    hidden = write(tmp_path / ".hidden.jsonl")
+    (file,) = find_files([tmp_path, hidden][::step])
+    assert file.passed_by == ""
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

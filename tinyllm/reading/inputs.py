@@ -53,8 +53,13 @@ def find_files(paths: Sequence[StrPath]) -> list[InputFile]:
         for file in _expand(os.fspath(path)):
             # Not `resolve`: links to the same file are told apart, and circular ones don't raise.
             key = os.path.abspath(file.path)  # noqa: PTH100
-            found[key] = min(file, found.get(key, file), key=lambda same: same.path)
-    return list(_each_once(found))
+            found[key] = min(file, found.get(key, file), key=_preference)
+    return _each_once(found)
+
+
+def _preference(file: InputFile) -> tuple[bool, str]:
+    """Of the ways to one file, that by which it is read goes first."""
+    return bool(file.passed_by), file.path
 
 
 def has_changed(file: InputFile) -> bool:
@@ -65,17 +70,16 @@ def has_changed(file: InputFile) -> bool:
     return status is None or (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
 
 
-def _each_once(found: dict[str, InputFile]) -> Iterator[InputFile]:
+def _each_once(found: dict[str, InputFile]) -> list[InputFile]:
     """In the order of absolute paths; a file reached by several links comes once."""
-    seen: set[tuple[int, int]] = set()
-    for _, file in sorted(found.items()):
-        if not file.fault:
-            status = _status(Path(file.path))
-            if status is not None:
-                if (status.st_dev, status.st_ino) in seen:
-                    continue
-                seen.add((status.st_dev, status.st_ino))
-        yield file
+    seen: set[tuple[int, int] | None] = set()
+    kept: list[tuple[str, InputFile]] = []
+    for path, file in sorted(found.items(), key=lambda item: (bool(item[1].passed_by), item[0])):
+        place = None if file.fault else _inode(Path(file.path))
+        if place is None or place not in seen:
+            kept.append((path, file))
+        seen.add(place)
+    return [file for _, file in sorted(kept, key=lambda item: item[0])]
 
 
 def _expand(given: str) -> list[InputFile]:
@@ -87,9 +91,14 @@ def _expand(given: str) -> list[InputFile]:
             raise UserError(f"the folder {given!r} holds no files: name one with logs in it")
         return files
     if not has_magic(given):
-        raise UserError(f"no such file or folder: {given!r}; check the path after --data")
-    # `Path.glob` takes no absolute pattern, and follows no links to folders before Python 3.13.
-    matches = sorted(glob(str(path), recursive=True))  # noqa: PTH207
+        raise UserError(_missing(path, given))
+    try:
+        # `Path.glob` takes no absolute pattern, follows no links to folders before Python 3.13.
+        matches = sorted(glob(str(path), recursive=True))  # noqa: PTH207
+    except RecursionError:
+        raise UserError(
+            f"the folders that the pattern {given!r} enters lie too deep: name the folder instead"
+        ) from None
     files = [file for match in matches for file in _list(Path(match))]
     if not files:
         raise UserError(f"no file matches the pattern {given!r}; check it, or name the folder")
@@ -103,31 +112,57 @@ def _expand_home(given: str) -> Path:
         return Path(given)
 
 
+def _missing(path: Path, given: str) -> str:
+    """Why nothing can be found at a path."""
+    try:
+        path.lstat()
+    except PermissionError:
+        return f"{given!r} can't be looked at: a folder above it denies permission"
+    except (OSError, ValueError):
+        pass
+    return f"no such file or folder: {given!r}; check the path after --data"
+
+
 def _list(path: Path) -> list[InputFile]:
     """A file itself, or everything in a folder."""
-    return list(_walk(path, set())) if path.is_dir() else [_describe(path)]
+    return list(_walk(path)) if _is(path, stat.S_ISDIR) else [_describe(path)]
 
 
-def _walk(folder: Path, entered: set[tuple[int, int]]) -> Iterator[InputFile]:
+def _walk(folder: Path) -> Iterator[InputFile]:
     """Files under `folder` by name; a folder already entered (a circle of links) is passed by."""
-    status = _status(folder)
-    if status is None or (status.st_dev, status.st_ino) in entered:
-        return
-    entered.add((status.st_dev, status.st_ino))
-    try:
-        entries = sorted(folder.iterdir(), key=lambda entry: entry.name)
-    except OSError as error:
-        yield InputFile(str(folder), 0, 0, fault=f"folder: {_reason(error)}")
-        return
-    for entry in entries:
-        if entry.name.startswith(".") and entry.name not in HIDDEN_LOGS:
-            yield _describe(entry, passed_by=HIDDEN)
-        elif (twin := TWINS.get(entry.name)) and (folder / twin).is_file():
-            yield _describe(entry, passed_by=f"said in {twin} too")
-        elif entry.is_dir():
-            yield from _walk(entry, entered)
-        else:
+    entered: set[tuple[int, int] | None] = {None}
+    # Not by recursion: folders may lie deeper in each other than Python calls may.
+    open_folders = [iter([folder])]
+    while open_folders:
+        entry = next(open_folders[-1], None)
+        if entry is None:
+            open_folders.pop()
+        elif len(open_folders) > 1 and (reason := _pass_by(entry)):
+            yield _describe(entry, passed_by=reason)
+        elif not _is(entry, stat.S_ISDIR):
             yield _describe(entry)
+        elif (place := _inode(entry)) not in entered:
+            entered.add(place)
+            try:
+                entries = sorted(entry.iterdir(), key=lambda below: below.name)
+            except OSError as error:
+                yield InputFile(str(entry), 0, 0, fault=f"folder: {_reason(error)}")
+                continue
+            open_folders.append(iter(entries))
+
+
+def _pass_by(entry: Path) -> str:
+    """Why what lies in a folder isn't read, though it could be."""
+    if entry.name.startswith(".") and entry.name not in HIDDEN_LOGS:
+        return HIDDEN
+    twin = TWINS.get(entry.name)
+    return f"said in {twin} too" if twin and _is(entry.parent / twin, stat.S_ISREG) else ""
+
+
+def _is(path: Path, kind: Callable[[int], bool]) -> bool:
+    """True if a path leads to something of a kind; False where that can't be told."""
+    status = _status(path)
+    return status is not None and kind(status.st_mode)
 
 
 def _describe(path: Path, *, passed_by: str = "") -> InputFile:
@@ -135,7 +170,7 @@ def _describe(path: Path, *, passed_by: str = "") -> InputFile:
     try:
         status = path.stat()
     except OSError as error:
-        dangling = path.is_symlink() and isinstance(error, FileNotFoundError)
+        dangling = isinstance(error, FileNotFoundError) and path.is_symlink()
         return InputFile(
             str(path), 0, 0, "dangling link" if dangling else _reason(error), passed_by
         )
@@ -167,3 +202,9 @@ def _status(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:
         return None
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    """What tells a file from others, however it is reached; None if it is gone."""
+    status = _status(path)
+    return None if status is None else (status.st_dev, status.st_ino)
