@@ -131,6 +131,14 @@ def test_every_command_refuses_what_is_no_number_of_use(value: str):
         parser().parse_args([f"--share={value}"])
 
 
+def test_an_error_is_one_line_whatever_it_names(capsys: pytest.CaptureFixture[str]):
+    def command() -> int:
+        raise UserError("no such file: a\nb\x1b[31m\udcff")
+
+    assert run_command(command) == 2
+    assert capsys.readouterr().err == "error: no such file: a\\nb\\x1b[31m?\n"
+
+
 def test_a_home_in_a_path_is_found_where_the_shell_did_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -171,3 +171,17 @@ def test_a_character_that_stays_the_model_beside_the_users_person_is_told():
     decided = {"--me": {"assistant": 1}, "is_user": {"assistant": 1}}
     table = table_of("sillytavern", decided, "Odalys", "Rook")
     assert "--relabel sillytavern.assistant=user makes people of them" in table
+
+
+STEERING = "a\nb\x1b[31m\x9b\u202e\udcff é"
+
+
+def test_names_of_files_and_keys_steer_no_terminal():
+    ledger = Ledger()
+    with ledger.file(STEERING, 2):
+        ledger.book("unknown shape", 2, 1, shape_of({STEERING: 1}))
+        ledger.secret("e-mail", 1, 1)
+    ledger.format("discord").speak(STEERING)
+    lines = page(ledger, "voice").splitlines()
+    assert sum(r"a\nb\x1b[31m\x9b\u202e? é" in line for line in lines) == 4
+    assert all(line.isprintable() for line in lines)

@@ -1,12 +1,28 @@
 """What a run says while it works: plain lines from the first process only."""
 
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 SECONDS_BETWEEN_LINES = 10.0
+
+# Controls, separators of lines, and marks that reverse the writing's direction.
+_STEERING = re.compile(r"[\0-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def in_one_line(text: str) -> str:
+    """Text from elsewhere that can be written anywhere, on one line, and steers no terminal.
+
+    What would is spelled as in Python's strings; bytes of names that are no text become `?`.
+    """
+    return _STEERING.sub(lambda found: _spelled(found[0]), text)
+
+
+def _spelled(char: str) -> str:
+    return "?" if "\ud800" <= char <= "\udfff" else char.encode("unicode_escape").decode("ascii")
 
 
 def is_main_process() -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tinyllm.assembly import Assembler
 from tinyllm.cleaning import Cleaner
+from tinyllm.console import in_one_line
 from tinyllm.dedup.near import NearDuplicates
 from tinyllm.documents import Document
 from tinyllm.errors import UserError
 from tinyllm.formats import FORMATS, recognise
 from tinyllm.gathering import Gathering
-from tinyllm.ledger import Ledger, counted, printable
+from tinyllm.ledger import Ledger, counted
 from tinyllm.reading.inputs import InputFile, StrPath, find_files, has_changed
 from tinyllm.reading.records import records
 from tinyllm.scopes import SCOPES, WhoSpeaks
@@ -79,7 +80,7 @@ class Corpus:
             listed += file.size
             self._on_read(listed - self._done)  # what of a damaged file wasn't read
             if has_changed(file):
-                self.ledger.changed.append(printable(file.path))
+                self.ledger.changed.append(in_one_line(file.path))
         yield from self._gathered.documents()
         if not self.ledger.documents:
             raise NothingKept(self._nothing_kept())

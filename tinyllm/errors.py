@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tinyllm.console import in_one_line
+
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -88,7 +90,7 @@ def run_command(command: Callable[[], int]) -> int:
     try:
         return command()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {in_one_line(str(error))}", file=sys.stderr)
         return EXIT_USAGE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 from tinyllm.assembly import Assembler
+from tinyllm.console import in_one_line
 from tinyllm.dedup.exact import Facts, Kind, Verdicts
 from tinyllm.dedup.near import NearDuplicates
 from tinyllm.documents import Document
 from tinyllm.drafts import Draft, Said, Shelf
-from tinyllm.ledger import Account, Ledger, printable
+from tinyllm.ledger import Account, Ledger
 from tinyllm.reading.records import Record
 from tinyllm.scopes import scopes_that_keep
 
@@ -121,4 +122,4 @@ class Gathering:
 
 
 def _place(draft: Draft, said: Said) -> str:
-    return f"{printable(draft.path)}:{said.line}"
+    return f"{in_one_line(draft.path)}:{said.line}"

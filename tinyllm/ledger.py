@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tinyllm.console import in_one_line
 from tinyllm.documents import Role, role_name
 from tinyllm.scopes import count_by_scope
 
@@ -86,7 +87,7 @@ class Tally:
         self.records += records
         if account.number < self._file or (account.number == self._file and line < self._line):
             self._file, self._line = account.number, line
-            self.first = f"{printable(account.path)}:{line}"
+            self.first = f"{in_one_line(account.path)}:{line}"
 
     def detail(self, name: str) -> "Tally":
         """The tally of one kind within a fate; past MAX_DETAILS kinds, of all the rest."""
@@ -180,11 +181,6 @@ class Account:
     lost: int = 0
 
 
-def printable(text: str) -> str:
-    """Text that can be written anywhere: undecodable bytes of names and keys are replaced."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -193,7 +189,7 @@ def counted(number: int, noun: str) -> str:
 def shape_of(value: Any) -> str:
     """A record's shape for people: its sorted keys, or what it is if it has none."""
     if isinstance(value, dict):
-        keys = sorted(printable(str(key))[:40] for key in value)
+        keys = sorted(in_one_line(str(key)[:40]) for key in value)
         shown = ", ".join(keys[:12]) + (f", … {len(keys) - 12} more" if len(keys) > 12 else "")
         return "{" + shown + "}"
     names = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
@@ -302,7 +298,7 @@ class Ledger:
         tally = self.secrets.setdefault(kind, SecretTally())
         tally.count += count
         if len(tally.places) < MAX_PLACES:
-            tally.places.append(f"{printable(self.account.path)}:{line}")
+            tally.places.append(f"{in_one_line(self.account.path)}:{line}")
 
     def to_json(self) -> dict[str, Any]:
         """The ledger as plain values: bytes on disk, characters, `file:line`."""

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 
+from tinyllm.console import in_one_line
 from tinyllm.ledger import (
     FATES,
     ByRole,
@@ -135,7 +136,8 @@ def _all_have_names(tally: FormatTally) -> bool:
 
 def _say_who(tally: FormatTally) -> str:
     names = ", ".join(
-        f"{name} ({count:,})" for name, count in tally.speakers.most_common(SHOWN_SPEAKERS)
+        f"{in_one_line(name)} ({count:,})"
+        for name, count in tally.speakers.most_common(SHOWN_SPEAKERS)
     )
     more = len(tally.speakers) - SHOWN_SPEAKERS
     return f"--me NAME says who does, of {names}{f' and {more:,} more' if more > 0 else ''}"

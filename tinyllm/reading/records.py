@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import orjson
 
+from tinyllm.console import in_one_line
 from tinyllm.ledger import Fate
 from tinyllm.reading import parquet
 from tinyllm.reading.inputs import HIDDEN, InputFile
@@ -100,7 +101,7 @@ def _unread(file: InputFile, on_read: OnRead | None) -> Iterator[Record]:
 def _not_a_log(file: InputFile, chunks: Iterator[bytes]) -> Iterator[Record]:
     """A file of another kind: its content is passed over, for the bytes to be counted."""
     size = sum(map(len, chunks))
-    kind = PurePath(file.path).suffix.lower() or "no suffix"
+    kind = in_one_line(PurePath(file.path).suffix.lower()) or "no suffix"
     yield Record(None, size, file.path, 1, "not a log", kind)
 
 
