@@ -4,8 +4,9 @@
 
 Plants secrets of every kind of `benchmarks.planted_secrets` in sentences, JSON, headers and env
 files, and counts those of which 16 characters are still there after a detector has replaced what it
-finds. Other
-detectors are measured where they are installed; nothing in this project needs them:
+finds. So a detector that only points at a secret misses it: detect-secrets names a private key by
+its first line, and a web token without its signature. Other detectors are measured where they are
+installed; nothing in this project needs them:
 
     python3 -m venv /tmp/detectors
     /tmp/detectors/bin/pip install orjson detect-secrets scrubadub presidio-analyzer
